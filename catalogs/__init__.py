@@ -1,0 +1,1 @@
+"""What we know of each survey, and how its files are read."""

@@ -1,0 +1,53 @@
+"""The `lcdvt` command: its verbs, and how an error looks."""
+
+import sys
+from typing import Annotated
+
+import click
+import typer
+
+from lcdvt import __version__
+from lcdvt.cli.console import err
+from lcdvt.errors import LcdvtError
+
+EXIT_USER_ERROR = 2
+EXIT_INTERRUPTED = 130
+
+app = typer.Typer(
+    name="lcdvt",
+    help="Carry variable-star labels from one survey to another.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"lcdvt {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line; a user's error is one sentence and exit code 2, never a traceback."""
+    try:
+        app()
+    except LcdvtError as error:
+        err.print(f"lcdvt: {error}", style="red", markup=False)
+        sys.exit(EXIT_USER_ERROR)
+    except (KeyboardInterrupt, click.Abort):
+        err.print("lcdvt: interrupted; what was finished is kept, run the same command again to go on.")
+        sys.exit(EXIT_INTERRUPTED)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,33 @@
+"""Carry variable-star labels from one survey to another.
+
+The data's way, in the order of the modules::
+
+    catalogs    files of a survey          -> epochs
+    clean       epochs                     -> epochs worth keeping
+    features    epochs                     -> FATS features and periods
+    ingest      all of the above           -> Parquet in a workspace
+    dataset     features and labels        -> X, y, survey
+    dvt         X, y, survey               -> class probabilities
+"""
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+# Public name -> module that defines it. Imported on first use, so that `lcdvt --help` stays quick.
+_PUBLIC: dict[str, str] = {
+    "LcdvtError": "lcdvt.errors",
+}
+
+__all__ = ["__version__", *sorted(_PUBLIC)]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PUBLIC:
+        return getattr(import_module(_PUBLIC[name]), name)
+    raise AttributeError(f"module 'lcdvt' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

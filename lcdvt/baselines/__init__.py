@@ -1,0 +1,1 @@
+"""Rivals of DVT, each with fit and predict_proba."""

@@ -1,0 +1,1 @@
+"""Deep Variational Transfer: networks, objective, training and ensembles (torch only; no files, no command line)."""

@@ -1,0 +1,1 @@
+"""FATS features and period search."""
