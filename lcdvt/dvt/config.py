@@ -1,0 +1,214 @@
+"""The numbers of a DVT run: frozen dataclasses, and the presets `paper`, `tied` and `robust`.
+
+The paper's Table 1 calls the weight of the unlabelled term λ where the text calls it γ, and uses η for
+the learning rate where the text uses it for the weight of the source's task; here each has one name.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from lcdvt.config import ConfigError
+
+PresetName = Literal["paper", "tied", "robust"]
+TrainingMode = Literal["supervised", "semi-supervised", "transfer", "multi-task"]
+
+
+@dataclass(frozen=True)
+class ConvolutionConfig:
+    """Convolutional networks for square images with one channel (the paper's digits).
+
+    The encoder has three convolutions that all surveys share, two of which halve the image, and then two
+    of each survey's own; the second of these covers what is left of the image and gives the latent.
+    """
+
+    channels: tuple[int, int, int] = (32, 64, 64)
+    specific_channels: int = 64
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """The networks and the latent mixture.
+
+    Parameters
+    ----------
+    shared
+        Widths of the encoder's hidden layers that all surveys share; the decoder mirrors them.
+    specific
+        Widths of further hidden layers of each survey's own, between the shared ones and the latent.
+    latent
+        J, the dimension of z; at least the number of classes, for each component has an axis of its own.
+    heads
+        Whether a survey's own layers are independent of the other surveys' (the paper), or tied to the
+        first survey's by a penalised correction that starts at zero.
+    classifier
+        One classifier for each survey (different class mixes), or one for all.
+    input_layer
+        Whether the first layer (and the decoder's last) is shared or each survey's own; surveys with
+        different features need their own.
+    component_distance, component_sigma
+        μ and σ of p(z|y) = N(μ e_y, σ² I).
+    scaled_latent
+        Whether decoder and classifier see z / μ, which keeps their inputs near one.
+    logvar_x, logvar_z
+        Limits of the log variances of p(x|z) and q(z|x): without them a feature that is constant in a
+        survey gives an unbounded likelihood.
+    """
+
+    shared: tuple[int, ...] = (32, 32)
+    specific: tuple[int, ...] = ()
+    latent: int = 10
+    heads: Literal["independent", "tied"] = "independent"
+    classifier: Literal["survey", "shared"] = "survey"
+    input_layer: Literal["shared", "survey"] = "shared"
+    likelihood: Literal["gaussian", "bernoulli"] = "gaussian"
+    component_distance: float = 10.0
+    component_sigma: float = 0.1
+    scaled_latent: bool = False
+    logvar_x: tuple[float, float] = (-6.0, 2.0)
+    logvar_z: tuple[float, float] = (-14.0, 4.0)
+    convolution: ConvolutionConfig | None = None
+
+    def __post_init__(self) -> None:
+        if self.latent < 1 or any(width < 1 for width in (*self.shared, *self.specific)):
+            raise ConfigError("model: every layer needs a width of at least 1; correct shared, specific or latent.")
+        if not self.shared:
+            raise ConfigError("model.shared is empty: without shared layers nothing is transferred; give widths.")
+        if self.component_sigma <= 0:
+            raise ConfigError(f"model.component_sigma = {self.component_sigma}: give a value above 0.")
+
+
+@dataclass(frozen=True)
+class ObjectiveConfig:
+    """The weights of the objective's terms and how the sum over y is taken.
+
+    Parameters
+    ----------
+    unlabelled_weight
+        γ of eq. (loss_j).
+    classification_weight
+        ρ of eq. (loss_j_alpha).
+    source_weight
+        η of eq. (loss_j_alpha_transfer); more than one source share it equally.
+    label_sampling
+        How E_q(y|z)[KL] is taken: with one straight-through Gumbel sample (the paper), or exactly.
+    temperature
+        τ of the Gumbel softmax.
+    class_prior
+        p(y) of each survey: uniform, the labelled fractions, or estimated from the unlabelled objects.
+    balanced_classification
+        Whether each class weighs the same in the classification term, however many labels it has.
+    tie_penalty
+        Weight of the squared size of the corrections of tied layers.
+    """
+
+    unlabelled_weight: float = 0.1
+    classification_weight: float = 1e4
+    source_weight: float = 0.5
+    label_sampling: Literal["straight-through", "exact"] = "straight-through"
+    temperature: float = 0.5
+    class_prior: Literal["uniform", "empirical", "estimated"] = "uniform"
+    balanced_classification: bool = False
+    tie_penalty: float = 10.0
+
+    def __post_init__(self) -> None:
+        for name in ("unlabelled_weight", "source_weight"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ConfigError(f"objective.{name} = {getattr(self, name)}: give a value between 0 and 1.")
+        if self.temperature <= 0:
+            raise ConfigError(f"objective.temperature = {self.temperature}: give a value above 0.")
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """How long, with which batches and optimiser, and when to stop.
+
+    Parameters
+    ----------
+    steps
+        Batches in each phase (transfer has two phases: the sources, then the target).
+    labelled_batch, unlabelled_batch
+        Rows of one survey in a batch; 0 labelled rows means all labels in each batch.
+    final_learning_rate
+        The learning rate falls linearly to this share of its start.
+    input_noise
+        Standard deviation of the noise added to what the encoder sees (the decoder still explains x).
+    shift_pixels
+        Images only: the largest random shift of an image, in pixels.
+    target_start
+        Where the target's own layers start in the second phase of transfer.
+    check_every
+        Steps between checkpoints, at which the history is written and the criterion measured.
+    stop
+        The criterion watched at checkpoints; with one, each member keeps its best snapshot.
+    patience
+        Checkpoints without a better value after which a member stops.
+    held_out
+        Unlabelled objects of the target kept out of the batches, on which `bound` and `agreement` are measured.
+    """
+
+    mode: TrainingMode = "multi-task"
+    steps: int = 2000
+    labelled_batch: int = 130
+    unlabelled_batch: int = 100
+    learning_rate: float = 0.005
+    final_learning_rate: float = 1.0
+    betas: tuple[float, float] = (0.5, 0.5)
+    epsilon: float = 1e-3
+    input_noise: float = 0.0
+    shift_pixels: int = 0
+    target_start: Literal["random", "source"] = "random"
+    check_every: int = 100
+    stop: Literal["never", "cycle", "bound", "agreement"] = "never"
+    patience: int = 5
+    held_out: int = 0
+
+    def __post_init__(self) -> None:
+        for name, least in (("steps", 1), ("check_every", 1), ("patience", 1), ("unlabelled_batch", 1)):
+            if getattr(self, name) < least:
+                raise ConfigError(f"training.{name} = {getattr(self, name)}: give at least {least}.")
+        for name in ("labelled_batch", "held_out", "shift_pixels"):
+            if getattr(self, name) < 0:
+                raise ConfigError(f"training.{name} = {getattr(self, name)}: give 0 or more.")
+        if self.stop in ("bound", "agreement") and self.held_out == 0:
+            raise ConfigError(f"training.stop = {self.stop!r} needs objects to measure on: set training.held_out.")
+
+
+@dataclass(frozen=True)
+class DVTConfig:
+    """Everything that makes a DVT run, apart from the data and the seed."""
+
+    model: ModelConfig = field(default_factory=ModelConfig)
+    objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+
+
+_TIED = DVTConfig(
+    model=ModelConfig(
+        shared=(64, 64), specific=(64,), heads="tied", component_distance=5.0, component_sigma=1.0, scaled_latent=True
+    ),
+    objective=ObjectiveConfig(classification_weight=100.0, label_sampling="exact", balanced_classification=True),
+    training=TrainingConfig(
+        steps=300, learning_rate=0.003, betas=(0.9, 0.99), epsilon=1e-8, input_noise=0.1, check_every=50
+    ),
+)
+
+_PRESETS: dict[str, DVTConfig] = {
+    "paper": DVTConfig(),
+    "tied": _TIED,
+    "robust": DVTConfig(
+        model=replace(_TIED.model, heads="independent"),
+        objective=_TIED.objective,
+        training=replace(_TIED.training, input_noise=0.7),
+    ),
+}
+
+
+def preset(name: str) -> DVTConfig:
+    """Return a named set of numbers.
+
+    `paper` is the paper's Table 1. `tied` is what worked best between real surveys: each survey's own
+    layers are the source's plus a small correction. `robust` is its untied sibling with noisier inputs.
+    """
+    if name not in _PRESETS:
+        raise ConfigError(f"there is no preset named {name!r}; choose from {', '.join(_PRESETS)}.")
+    return _PRESETS[name]

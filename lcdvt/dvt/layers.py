@@ -1,0 +1,170 @@
+"""Layers of many models at once: every parameter has a leading member axis.
+
+A dense layer of E members is one batched matrix product, a convolution of E members is one grouped
+convolution, so that ten models cost little more than one where a model is too small to fill a processor.
+
+A layer's scope says who uses its weights. `shared`: all surveys. `survey`: each survey has its own.
+`tied`: each survey has the first one's plus a correction that starts at zero and is penalised, so that a
+survey with few labels leaves the source's layer only where its data ask for it.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+Scope = Literal["shared", "survey", "tied"]
+
+
+class MemberLayer(nn.Module):
+    """Weights and biases of one layer for all members and surveys.
+
+    Parameters
+    ----------
+    members, surveys
+        Sizes of the two leading axes.
+    weight_shape, bias_shape
+        The shape of one member's weight and bias for one survey.
+    fan_in
+        Inputs of one output: weights start uniformly within ±1/√fan_in.
+    scope
+        Who uses the weights.
+    """
+
+    def __init__(
+        self,
+        members: int,
+        surveys: int,
+        weight_shape: Sequence[int],
+        bias_shape: Sequence[int],
+        fan_in: int,
+        scope: Scope,
+    ) -> None:
+        super().__init__()
+        self.scope = scope
+        self.fan_in = fan_in
+        own = surveys if scope == "survey" else 1
+        self.weight = nn.Parameter(torch.zeros(members, own, *weight_shape))
+        self.bias = nn.Parameter(torch.zeros(members, own, *bias_shape))
+        self.corrections: list[nn.Parameter] = []
+        if scope == "tied" and surveys > 1:
+            self.weight_correction = nn.Parameter(torch.zeros(members, surveys - 1, *weight_shape))
+            self.bias_correction = nn.Parameter(torch.zeros(members, surveys - 1, *bias_shape))
+            self.corrections = [self.weight_correction, self.bias_correction]
+
+    def initialise(self, member: int, generator: torch.Generator) -> None:
+        """Draw one member's start from its own generator, so that it does not depend on the other members."""
+        bound = 1 / math.sqrt(self.fan_in)
+        with torch.no_grad():
+            for parameter in (self.weight, self.bias):
+                start = torch.empty(parameter.shape[1:]).uniform_(-bound, bound, generator=generator)
+                parameter[member].copy_(start)
+
+    def used_by(self, surveys: slice) -> tuple[Tensor, Tensor]:
+        """Return weight and bias with one entry per survey of the slice (one in all where they are shared)."""
+        if self.scope == "shared":
+            return self.weight, self.bias
+        if self.scope == "survey":
+            return self.weight[:, surveys], self.bias[:, surveys]
+        if not self.corrections or (surveys.start, surveys.stop) == (0, 1):
+            return self.weight, self.bias
+        weights = torch.cat([self.weight, self.weight + self.weight_correction], dim=1)
+        biases = torch.cat([self.bias, self.bias + self.bias_correction], dim=1)
+        return weights[:, surveys], biases[:, surveys]
+
+    def freeze_shared(self) -> None:
+        """Stop training what the target shares with the source (a tied layer's correction stays free)."""
+        if self.scope != "survey":
+            self.weight.requires_grad_(False)
+            self.bias.requires_grad_(False)
+
+    def copy_survey(self, start: int, end: int) -> None:
+        """Give survey `end` the weights of survey `start`."""
+        if self.scope == "survey":
+            with torch.no_grad():
+                self.weight[:, end] = self.weight[:, start]
+                self.bias[:, end] = self.bias[:, start]
+
+
+class MemberLinear(MemberLayer):
+    """A dense layer of all members: (members, surveys, rows, inputs) to (members, surveys, rows, outputs)."""
+
+    def __init__(self, members: int, surveys: int, inputs: int, outputs: int, scope: Scope) -> None:
+        super().__init__(members, surveys, (inputs, outputs), (1, outputs), inputs, scope)
+
+    def forward(self, x: Tensor, surveys: slice) -> Tensor:
+        """Apply the layer to rows of the surveys in the slice, as one batched product."""
+        members, n_surveys, rows, inputs = x.shape
+        weight, bias = self.used_by(surveys)
+        # A shared layer sees the rows of all surveys as one long batch; otherwise the surveys join the members.
+        batch = members if self.scope == "shared" else members * n_surveys
+        output = torch.baddbmm(
+            bias.reshape(batch, 1, -1), x.reshape(batch, -1, inputs), weight.reshape(batch, inputs, -1)
+        )
+        return output.view(members, n_surveys, rows, -1)
+
+
+class MemberConvolution(MemberLayer):
+    """A convolution of all members as one grouped convolution, on images laid out (rows, members × channels, h, w)."""
+
+    def __init__(
+        self,
+        members: int,
+        surveys: int,
+        inputs: int,
+        outputs: int,
+        kernel: int,
+        scope: Scope,
+        *,
+        stride: int = 1,
+        padding: int = 0,
+    ) -> None:
+        super().__init__(members, surveys, (outputs, inputs, kernel, kernel), (outputs,), inputs * kernel**2, scope)
+        self.stride = stride
+        self.padding = padding
+
+    def forward(self, images: Tensor, survey: int) -> Tensor:
+        """Apply the layer to the images of one survey."""
+        weight, bias = self.used_by(slice(survey, survey + 1))
+        members = weight.shape[0]
+        return functional.conv2d(
+            images, weight.flatten(0, 2), bias.flatten(), stride=self.stride, padding=self.padding, groups=members
+        )
+
+
+class MemberBatchNorm(nn.Module):
+    """Batch normalisation with statistics, scale and shift of each member and each survey."""
+
+    MOMENTUM = 0.1
+
+    def __init__(self, members: int, surveys: int, channels: int) -> None:
+        super().__init__()
+        shape = (members, surveys, channels)
+        self.scale = nn.Parameter(torch.ones(shape))
+        self.shift = nn.Parameter(torch.zeros(shape))
+        self.running_mean: Tensor
+        self.running_variance: Tensor
+        self.register_buffer("running_mean", torch.zeros(shape))
+        self.register_buffer("running_variance", torch.ones(shape))
+
+    def forward(self, images: Tensor, survey: int) -> Tensor:
+        """Normalise each member's channels over rows and pixels."""
+        mean = self.running_mean[:, survey].reshape(-1)
+        variance = self.running_variance[:, survey].reshape(-1)
+        normalised = functional.batch_norm(
+            images,
+            mean,
+            variance,
+            self.scale[:, survey].reshape(-1),
+            self.shift[:, survey].reshape(-1),
+            training=self.training,
+            momentum=self.MOMENTUM,
+        )
+        if self.training:
+            with torch.no_grad():
+                self.running_mean[:, survey] = mean.view_as(self.running_mean[:, survey])
+                self.running_variance[:, survey] = variance.view_as(self.running_variance[:, survey])
+        return normalised
