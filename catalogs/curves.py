@@ -1,0 +1,108 @@
+"""Light curves as read: bands coded, dates and sentinels still as the survey writes them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lcdvt.catalogs.detect import Match
+from lcdvt.catalogs.survey import Survey
+
+UNKNOWN_BAND: Final = -1
+HOURS_TO_DEGREES: Final = 15.0
+
+
+@dataclass(frozen=True)
+class RawObject:
+    """What a file tells of an object besides its epochs."""
+
+    object_id: str
+    source: str
+    ra: float = float("nan")
+    dec: float = float("nan")
+    survey_label: str | None = None
+    bands_in_file: tuple[int, ...] = ()
+    """The band of a one-band file, so that a star's B and R files are no duplicates of each other."""
+
+
+class RawEpochs(NamedTuple):
+    """One entry per epoch and band, in no particular order."""
+
+    object_index: NDArray[np.int64]
+    band_index: NDArray[np.int64]
+    time: NDArray[np.float64]
+    mag: NDArray[np.float64]
+    err: NDArray[np.float64]
+
+
+@dataclass
+class RawCurves:
+    """Some objects with their epochs, and what could not be read."""
+
+    objects: list[RawObject]
+    epochs: RawEpochs
+    problems: list[str] = field(default_factory=list)
+    """One sentence per object or file that was skipped."""
+
+
+def no_curves(problem: str) -> RawCurves:
+    """Return an empty reading with the sentence that says why it is empty."""
+    empty = np.empty(0)
+    index = np.empty(0, dtype=np.int64)
+    return RawCurves([], RawEpochs(index, index, empty, empty, empty), [problem])
+
+
+def object_from_groups(match: Match, object_id: str, name: str, survey: Survey) -> RawObject:
+    """Describe a one-object file's object by what its name and first lines tell."""
+    groups = match.groups
+    ra = float("nan")
+    if "ra_hours" in groups:
+        ra = _number(groups["ra_hours"]) * HOURS_TO_DEGREES
+    elif "ra" in groups:
+        ra = _number(groups["ra"])
+    band = band_of_groups(match, survey)
+    bands = (band,) if band is not None else ()
+    return RawObject(object_id, name, ra, _number(groups.get("dec", "nan")), bands_in_file=bands)
+
+
+def band_of_groups(match: Match, survey: Survey) -> int | None:
+    """Return the band that the file's name or head gives, as an index into the survey's bands."""
+    if "band" not in match.groups:
+        return None
+    name = match.format.band_names.get(match.groups["band"], match.groups["band"])
+    return survey.bands.index(name) if name in survey.bands else UNKNOWN_BAND
+
+
+def fill_template(template: str, values: dict[str, str]) -> str:
+    """Make an object id from its template."""
+    for key, value in values.items():
+        template = template.replace("{" + key + "}", value)
+    return template
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
+
+
+def join_curves(parts: Iterable[RawCurves]) -> RawCurves:
+    """Put several readings together; objects keep their order, epochs point to their new places."""
+    objects: list[RawObject] = []
+    problems: list[str] = []
+    pieces: list[RawEpochs] = []
+    shifts: list[int] = []
+    for part in parts:
+        shifts.append(len(objects))
+        objects.extend(part.objects)
+        problems.extend(part.problems)
+        pieces.append(part.epochs)
+    if not pieces:
+        return no_curves("nothing was given to read") if problems else RawCurves([], no_curves("").epochs)
+    sizes = [piece.time.size for piece in pieces]
+    joined = RawEpochs(*(np.concatenate(column) for column in zip(*pieces, strict=True)))
+    shifted = joined.object_index + np.repeat(np.array(shifts, dtype=np.int64), sizes)
+    return RawCurves(objects, joined._replace(object_index=shifted), problems)

@@ -1,0 +1,232 @@
+"""Open what a survey distributes: plain files, gz, tar and zip, read as streams and never unpacked to disk."""
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, Final
+
+from lcdvt.errors import InputFileError
+
+MEMBER_SEPARATOR: Final = "::"
+TAR_SUFFIXES: Final = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
+COMPRESSION_SUFFIXES: Final = (".gz", ".bz2", ".xz")
+WHOLE_FILE_LIMIT: Final = 256 << 20
+"""No single star's file is larger; a larger one is damaged or an attack."""
+EXPANSION_LIMIT: Final = 200
+EXPANSION_ALLOWED_BYTES: Final = 64 << 20
+"""Text shrinks by ten, not by hundreds: beyond this size and ratio a compressed file is refused."""
+
+_MAGIC: Final = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
+_DAMAGE: Final = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
+
+
+@dataclass(frozen=True, order=True)
+class InputFile:
+    """A file on disk as it was when it was listed."""
+
+    path: Path
+    size: int
+    mtime_ns: int
+
+    @property
+    def is_archive(self) -> bool:
+        """Say whether the name is that of a tar or zip archive."""
+        return is_archive_name(self.path.name)
+
+
+def is_archive_name(name: str) -> bool:
+    """Say whether a file of this name holds other files."""
+    return name.lower().endswith((*TAR_SUFFIXES, ".zip"))
+
+
+def bare_name(name: str) -> str:
+    """Return the file's name without folders and without a compression suffix."""
+    base = name.rsplit(MEMBER_SEPARATOR, 1)[-1].rsplit("/", 1)[-1]
+    for suffix in COMPRESSION_SUFFIXES:
+        if base.lower().endswith(suffix):
+            return base[: -len(suffix)]
+    return base
+
+
+def list_files(paths: list[Path], ignored: set[Path]) -> list[InputFile]:
+    """List every file under `paths` in a fixed order, hidden ones and `ignored` left out."""
+    found: dict[Path, InputFile] = {}
+    for path in paths:
+        if not path.exists():
+            raise InputFileError(f"{path} does not exist: give a folder or file of light curves.")
+        if path.is_file():
+            _add(found, path, ignored)
+            continue
+        for folder, subfolders, names in os.walk(path):
+            subfolders[:] = sorted(name for name in subfolders if not name.startswith((".", "__MACOSX")))
+            for name in sorted(names):
+                if not name.startswith("."):
+                    _add(found, Path(folder, name), ignored)
+    return list(found.values())
+
+
+def _add(found: dict[Path, InputFile], path: Path, ignored: set[Path]) -> None:
+    if path in found or (ignored and path.resolve() in ignored):
+        return
+    try:
+        status = path.stat()
+    except OSError:  # a dangling link, or gone since: the reader will say so
+        found[path] = InputFile(path, 0, 0)
+        return
+    found[path] = InputFile(path, status.st_size, status.st_mtime_ns)
+
+
+@contextmanager
+def open_stream(path: Path) -> Iterator[BinaryIO]:
+    """Open a file for reading, decompressed if its first bytes say it is compressed."""
+    with readable(str(path)), path.open("rb") as raw:
+        start = raw.read(6)
+        raw.seek(0)
+        opener = next((opener for magic, opener in _MAGIC.items() if start.startswith(magic)), None)
+        if opener is None:
+            yield raw
+        else:
+            with opener(raw) as stream:
+                yield stream  # type: ignore[misc]
+
+
+@contextmanager
+def readable(name: str) -> Iterator[None]:
+    """Turn what the operating system or a decompressor says of a file into one sentence."""
+    try:
+        yield
+    except _DAMAGE as error:
+        raise InputFileError(f"{name} is damaged or cut short: {error}. Fetch it again.") from error
+    except (tarfile.TarError, zipfile.BadZipFile) as error:
+        raise InputFileError(f"{name} is a damaged archive: {error}. Fetch it again.") from error
+    except PermissionError as error:
+        raise InputFileError(f"{name} cannot be read: permission denied.") from error
+    except OSError as error:
+        raise InputFileError(f"{name} cannot be read: {error.strerror or error}.") from error
+
+
+def read_whole(path: Path) -> bytes:
+    """Read one star's file, decompressed; a file no star can fill is refused."""
+    with readable(str(path)), path.open("rb", buffering=0) as raw:
+        content = raw.read(WHOLE_FILE_LIMIT + 1)
+    if len(content) > WHOLE_FILE_LIMIT:
+        raise InputFileError(f"{path} holds more than {WHOLE_FILE_LIMIT >> 20} MiB: too much for one star.")
+    return decompressed(content, str(path))
+
+
+def decompressed(content: bytes, name: str) -> bytes:
+    """Return the content, decompressed if its first bytes say it is compressed."""
+    opener = next((opener for magic, opener in _MAGIC.items() if content.startswith(magic)), None)
+    if opener is None:
+        return content
+    limit = min(WHOLE_FILE_LIMIT, max(EXPANSION_ALLOWED_BYTES, EXPANSION_LIMIT * len(content)))
+    with readable(name), opener(io.BytesIO(content)) as stream:
+        result: bytes = stream.read(limit + 1)
+    if len(result) > limit:
+        raise InputFileError(f"{name} grows to over {limit >> 20} MiB when decompressed: it is no light curve.")
+    return result
+
+
+class ExpansionGuard:
+    """Watches how much a compressed file grows while it is streamed."""
+
+    def __init__(self, path: Path):
+        self._path = path
+        self._allowed = max(EXPANSION_ALLOWED_BYTES, EXPANSION_LIMIT * path.stat().st_size)
+        self._seen = 0
+
+    def add(self, count: int) -> None:
+        """Count `count` decompressed bytes; too many are refused."""
+        self._seen += count
+        if self._seen > self._allowed:
+            raise InputFileError(f"{self._path} grows more than {EXPANSION_LIMIT} times when decompressed: refused.")
+
+
+@dataclass(frozen=True)
+class Member:
+    """One file inside an archive, or the sentence that says why it was left out."""
+
+    name: str
+    content: bytes = b""
+    refused: str = ""
+
+
+def archive_members(path: Path, *, contents: bool = True) -> Iterator[Member]:
+    """Read an archive's files one after the other, in the archive's order.
+
+    Nothing is written to disk, so a member named "../x" could do no harm; it is refused all the same, as are
+    links and devices: an archive that has them was not made to carry light curves.
+    """
+    with readable(str(path)):
+        if path.name.lower().endswith(".zip"):
+            yield from _zip_members(path, contents)
+        else:
+            yield from _tar_members(path, contents)
+
+
+def _unsafe(name: str) -> bool:
+    pure = PurePosixPath(name)
+    return pure.is_absolute() or ".." in pure.parts
+
+
+def _hidden(name: str) -> bool:
+    return any(part.startswith((".", "__MACOSX")) and part not in (".", "..") for part in PurePosixPath(name).parts)
+
+
+def _member(archive: Path, name: str, size: int, content: bytes | None) -> Member:
+    full = f"{archive}{MEMBER_SEPARATOR}{name}"
+    if size > WHOLE_FILE_LIMIT:
+        return Member(full, refused=f"{full} holds more than {WHOLE_FILE_LIMIT >> 20} MiB: too much for one star.")
+    if is_archive_name(name):
+        return Member(full, refused=f"{full} is an archive inside an archive: unpack the outer one.")
+    try:
+        return Member(full, decompressed(content, full) if content is not None else b"")
+    except InputFileError as error:
+        return Member(full, refused=str(error))
+
+
+def _tar_members(path: Path, contents: bool) -> Iterator[Member]:
+    guard = ExpansionGuard(path)
+    with tarfile.open(path, mode="r|*") as archive:
+        for info in archive:
+            guard.add(info.size + tarfile.BLOCKSIZE)
+            archive.members = []  # type: ignore[attr-defined]  # a stream needs no memory of what has passed
+            full = f"{path}{MEMBER_SEPARATOR}{info.name}"
+            if info.isdir() or _hidden(info.name):
+                continue
+            if _unsafe(info.name):
+                yield Member(full, refused=f"{full} points outside the archive: left out.")
+            elif not info.isreg():
+                yield Member(full, refused=f"{full} is a link or device, not a file: left out.")
+            elif not contents or info.size > WHOLE_FILE_LIMIT:
+                yield _member(path, info.name, info.size, None)
+            else:
+                extracted = archive.extractfile(info)
+                yield _member(path, info.name, info.size, extracted.read() if extracted else b"")
+
+
+def _zip_members(path: Path, contents: bool) -> Iterator[Member]:
+    guard = ExpansionGuard(path)
+    with zipfile.ZipFile(path) as archive:
+        for info in archive.infolist():
+            full = f"{path}{MEMBER_SEPARATOR}{info.filename}"
+            if info.is_dir() or _hidden(info.filename):
+                continue
+            guard.add(info.file_size)
+            if _unsafe(info.filename):
+                yield Member(full, refused=f"{full} points outside the archive: left out.")
+            elif info.flag_bits & 1:
+                yield Member(full, refused=f"{full} is encrypted: unpack it first.")
+            elif not contents or info.file_size > WHOLE_FILE_LIMIT:
+                yield _member(path, info.filename, info.file_size, None)
+            else:
+                yield _member(path, info.filename, info.file_size, archive.read(info))

@@ -1,0 +1,300 @@
+"""A survey is data: what its files look like and what its numbers mean.
+
+The built-in surveys and a user's own are written in the same TOML; `lcdvt surveys show NAME` prints it and
+`docs/surveys.md` explains each key.
+"""
+
+import re
+import tomllib
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Final
+
+from lcdvt.errors import SurveyError
+from lcdvt.names import CANONICAL_CLASSES
+
+JD_OF_MJD_ZERO: Final = 2_400_000.5
+JULIAN_SYSTEMS: Final = ("JD", "HJD", "BJD")
+MODIFIED_SYSTEMS: Final = ("MJD", "HMJD", "BMJD")
+ANY_DAYS: Final = "days"
+TABLE_TYPES: Final = ("parquet", "fits", "votable")
+MAGNITUDE_KINDS: Final = ("calibrated", "instrumental", "flux")
+SEPARATOR_NAMES: Final = {"whitespace": None, "tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
+SURVEY_TOML_SIZE_LIMIT: Final = 1 << 20
+
+Column = str | int
+"""A column by its name, or by its number counted from 1."""
+
+
+@dataclass(frozen=True)
+class TimeSystem:
+    """How the file's dates become MJD.
+
+    The file's number plus `zero_point` is a date in `system`: "HJD-2450000" is system HJD, zero point 2450000.
+    System "days" is for a survey whose zero point is not known: its days are kept as they are.
+    """
+
+    system: str = "MJD"
+    zero_point: float = 0.0
+    scale: str = "utc"
+
+    def __post_init__(self) -> None:
+        shorthand = re.fullmatch(r"([A-Z]+)\s*[-−]\s*([0-9.]+)", self.system)
+        if shorthand:
+            object.__setattr__(self, "system", shorthand[1])
+            object.__setattr__(self, "zero_point", float(shorthand[2]))
+        known = (*JULIAN_SYSTEMS, *MODIFIED_SYSTEMS, ANY_DAYS)
+        if self.system not in known:
+            raise SurveyError(f"time.system = {self.system!r} is not known: use one of {', '.join(known)}.")
+
+    @property
+    def offset_to_mjd(self) -> float:
+        """Days to add to the file's number."""
+        return self.zero_point - (JD_OF_MJD_ZERO if self.system in JULIAN_SYSTEMS else 0.0)
+
+    def describe(self) -> str:
+        """Say the time system in words."""
+        zero = f" − {self.zero_point:g}" if self.zero_point else ""
+        return f"{self.system}{zero} ({self.scale})"
+
+
+@dataclass(frozen=True)
+class BandColumns:
+    """Where one band's magnitude and error stand in a wide row."""
+
+    band: str
+    mag: Column
+    err: Column | None = None
+
+
+@dataclass(frozen=True)
+class Format:
+    """One kind of file of a survey.
+
+    Values an object needs (its id, band, position) come from columns, from the groups of `file_name` or from
+    the groups of `head`, a pattern looked for in the file's first lines. `id` is a template of such names,
+    for example "{field}.{tile}.{seq}".
+    """
+
+    name: str
+    type: str = "text"
+    separator: str = "whitespace"
+    comment: str = ""
+    header: bool | str = False
+    skip_lines: int = 0
+    columns: int = 0
+    head: str = ""
+    file_name: str = ""
+    id: str = ""
+    time: Column = 1
+    mag: Column | None = None
+    err: Column | None = None
+    band: str = ""
+    band_column: Column | None = None
+    ra: Column | None = None
+    dec: Column | None = None
+    label: Column | None = None
+    wide: tuple[BandColumns, ...] = ()
+    band_names: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        where = f"format {self.name!r}"
+        if self.type not in ("text", *TABLE_TYPES):
+            raise SurveyError(f"{where}: type = {self.type!r} is not known: use text, {', '.join(TABLE_TYPES)}.")
+        if not self.wide and self.mag is None:
+            raise SurveyError(f"{where}: no magnitude column: give mag, or wide.<band>.mag for rows with several bands.")
+        if self.separator not in SEPARATOR_NAMES and len(self.separator.encode()) != 1:
+            raise SurveyError(f"{where}: separator = {self.separator!r}: give one character or {', '.join(SEPARATOR_NAMES)}.")
+        if self.header not in (True, False, "comment"):
+            raise SurveyError(f'{where}: header = {self.header!r}: use true, false or "comment".')
+        if len(self.comment.encode()) > 1:
+            raise SurveyError(f"{where}: comment = {self.comment!r}: give one character.")
+        for key in ("head", "file_name"):
+            try:
+                re.compile(getattr(self, key))
+            except re.error as error:
+                raise SurveyError(f"{where}: {key} is not a regular expression: {error}.") from error
+        if self.type == "text" and self.header is False:
+            named = [column for column in self.used_columns if isinstance(column, str)]
+            if named:
+                raise SurveyError(f"{where}: column {named[0]!r} is named, but header = false: give its number from 1.")
+        numbers = [column for column in self.used_columns if isinstance(column, int) and column < 1]
+        if numbers:
+            raise SurveyError(f"{where}: column {numbers[0]}: columns are counted from 1.")
+        if self.type != "text" and any(isinstance(column, int) for column in self.used_columns):
+            raise SurveyError(f"{where}: a {self.type} file has named columns: give names, not numbers.")
+        if not (self.wide or self.band or self.band_column is not None or "band" in self.pattern_groups):
+            raise SurveyError(f"{where}: no band: give band, band_column, wide.<band> or a (?P<band>…) group.")
+
+    @property
+    def pattern_groups(self) -> tuple[str, ...]:
+        """Names that the file's name and first lines provide."""
+        return (*re.compile(self.file_name).groupindex, *re.compile(self.head).groupindex)
+
+    @property
+    def id_fields(self) -> tuple[str, ...]:
+        """Names in the id's template, in order."""
+        return tuple(re.findall(r"{([^{}]+)}", self.id))
+
+    @property
+    def id_columns(self) -> tuple[Column, ...]:
+        """Columns the id is made of; empty where the file's name or head tells it."""
+        names = [name for name in self.id_fields if name not in self.pattern_groups]
+        return tuple(int(name) if name.isdigit() else name for name in names)
+
+    @property
+    def many_objects(self) -> bool:
+        """Say whether one file may hold several objects."""
+        return bool(self.id_columns)
+
+    @property
+    def used_columns(self) -> tuple[Column, ...]:
+        """Every column the reader needs."""
+        wide = [column for band in self.wide for column in (band.mag, band.err)]
+        plain = (self.time, self.mag, self.err, self.band_column, self.ra, self.dec, self.label, *wide, *self.id_columns)
+        return tuple(dict.fromkeys(column for column in plain if column is not None))
+
+    @property
+    def splits_objects_by_band(self) -> bool:
+        """Say whether an object's bands come in separate files."""
+        return "band" in self.pattern_groups
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Everything lcdvt knows of a survey."""
+
+    name: str
+    bands: tuple[str, ...]
+    """Blue to red: colours are the first minus the second."""
+    formats: tuple[Format, ...]
+    title: str = ""
+    citation: str = ""
+    time: TimeSystem = TimeSystem()
+    magnitude_kind: str = "calibrated"
+    flux_zero_point: float = 25.0
+    constant_error: float | None = None
+    mag_sentinels: tuple[float, ...] = ()
+    err_sentinels: tuple[float, ...] = ()
+    period_range: tuple[float, float] = (0.1, 1000.0)
+    clean: str | tuple[dict[str, Any], ...] = "fats"
+    classes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    class_folders: tuple[str, ...] = ()
+    toml: str = field(default="", compare=False, repr=False)
+    """The text it was read from, kept beside the survey's data."""
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.+-]*", self.name):
+            raise SurveyError(f"survey name {self.name!r}: use letters, digits, '_', '-', '.'; it names a folder.")
+        if not self.bands or len(set(self.bands)) != len(self.bands):
+            raise SurveyError(f"survey {self.name!r}: bands = {list(self.bands)}: name each band once.")
+        if not self.formats:
+            raise SurveyError(f"survey {self.name!r} has no [[formats]]: describe at least one kind of file.")
+        low, high = self.period_range
+        if not 0 < low < high:
+            raise SurveyError(f"survey {self.name!r}: period_range = [{low}, {high}]: two growing numbers of days.")
+        if self.magnitude_kind not in MAGNITUDE_KINDS:
+            raise SurveyError(f"survey {self.name!r}: magnitude.kind: use one of {', '.join(MAGNITUDE_KINDS)}.")
+        for form in self.formats:
+            unknown = {band.band for band in form.wide} | ({form.band} - {""}) | set(form.band_names.values())
+            unknown -= set(self.bands)
+            if unknown:
+                raise SurveyError(
+                    f"survey {self.name!r}, format {form.name!r}: band {sorted(unknown)[0]!r} is not among bands = {list(self.bands)}."
+                )
+            has_errors = form.err is not None or all(band.err is not None for band in form.wide) and form.wide
+            if not has_errors and self.constant_error is None:
+                raise SurveyError(
+                    f"survey {self.name!r}, format {form.name!r}: no error column: give err, or magnitude.constant_error."
+                )
+
+    def canonical_class(self, survey_label: str) -> str:
+        """Translate the survey's own class name; one without translation keeps its name."""
+        return self._class_of.get(survey_label.strip().casefold(), survey_label.strip())
+
+    def folder_class(self, folder: str) -> str | None:
+        """Return the class a folder of this name stands for, if any.
+
+        Class numbers are left out: a folder called "1" is a field more often than a class.
+        """
+        name = folder.casefold()
+        if folder.isdigit():
+            return None
+        return folder if name in self._class_of or name in {known.casefold() for known in self.class_folders} else None
+
+    @property
+    def _class_of(self) -> dict[str, str]:
+        canonical = {name.casefold(): name for name in (*CANONICAL_CLASSES, *self.classes)}
+        return canonical | {alias.casefold(): name for name, aliases in self.classes.items() for alias in aliases}
+
+
+def _take(table: dict[str, Any], where: str, known: tuple[str, ...]) -> None:
+    unknown = sorted(set(table) - set(known))
+    if unknown:
+        raise SurveyError(f"{where}: unknown key {unknown[0]!r}; known are {', '.join(sorted(known))}.")
+
+
+def _format_from(table: dict[str, Any], where: str) -> Format:
+    _take(table, where, tuple(f.name for f in fields(Format)))
+    wide = table.get("wide", {})
+    if not isinstance(wide, dict) or not all(isinstance(columns, dict) and "mag" in columns for columns in wide.values()):
+        raise SurveyError(f"{where}: wide: write wide.<band> = {{ mag = …, err = … }}.")
+    for band, columns in wide.items():
+        _take(columns, f"{where}: wide.{band}", ("mag", "err"))
+    bands = tuple(BandColumns(band, columns["mag"], columns.get("err")) for band, columns in wide.items())
+    return Format(**{**table, "name": str(table.get("name", "light curves")), "wide": bands})
+
+
+def survey_from_toml(text: str, where: str) -> Survey:
+    """Build a survey from the text of its TOML file."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SurveyError(f"{where} is not valid TOML: {error}.") from error
+    top = ("name", "title", "citation", "bands", "period_range", "clean", "time", "magnitude", "sentinels", "classes",
+           "class_folders", "formats")  # fmt: skip
+    _take(table, where, top)
+    try:
+        time, magnitude, sentinels = (dict(table.get(key, {})) for key in ("time", "magnitude", "sentinels"))
+        _take(time, f"{where}: [time]", ("system", "zero_point", "scale"))
+        _take(magnitude, f"{where}: [magnitude]", ("kind", "flux_zero_point", "constant_error"))
+        _take(sentinels, f"{where}: [sentinels]", ("mag", "err"))
+        clean = table.get("clean", "fats")
+        low, high = table.get("period_range", (0.1, 1000.0))
+        return Survey(
+            name=table["name"],
+            title=table.get("title", ""),
+            citation=table.get("citation", ""),
+            bands=tuple(table["bands"]),
+            formats=tuple(_format_from(dict(form), f"{where}: [[formats]]") for form in table.get("formats", ())),
+            time=TimeSystem(**time),
+            magnitude_kind=magnitude.get("kind", "calibrated"),
+            flux_zero_point=float(magnitude.get("flux_zero_point", 25.0)),
+            constant_error=magnitude.get("constant_error"),
+            mag_sentinels=tuple(float(value) for value in sentinels.get("mag", ())),
+            err_sentinels=tuple(float(value) for value in sentinels.get("err", ())),
+            period_range=(float(low), float(high)),
+            clean=clean if isinstance(clean, str) else tuple(dict(step) for step in clean),
+            classes={name: tuple(str(alias) for alias in aliases) for name, aliases in table.get("classes", {}).items()},
+            class_folders=tuple(table.get("class_folders", ())),
+            toml=text,
+        )
+    except KeyError as error:
+        raise SurveyError(f"{where}: the key {error.args[0]!r} is missing.") from error
+    except (TypeError, ValueError, AttributeError) as error:
+        raise SurveyError(f"{where}: a value has the wrong type: {error}.") from error
+    except SurveyError as error:
+        raise error if str(error).startswith(where) else SurveyError(f"{where}: {error}") from error
+
+
+def survey_from_file(path: Path) -> Survey:
+    """Read a survey's TOML file."""
+    try:
+        if path.stat().st_size > SURVEY_TOML_SIZE_LIMIT:
+            raise SurveyError(f"{path} is too large for a survey description (over 1 MiB).")
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise SurveyError(f"{path} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise SurveyError(f"{path} is not UTF-8 text: save the survey description as UTF-8.") from error
+    return survey_from_toml(text, str(path))

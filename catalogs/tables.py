@@ -1,0 +1,140 @@
+"""Parquet, FITS and VOTable to light curves."""
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from lcdvt.catalogs.curves import (
+    UNKNOWN_BAND,
+    RawCurves,
+    RawEpochs,
+    RawObject,
+    band_of_groups,
+    fill_template,
+    no_curves,
+    object_from_groups,
+)
+from lcdvt.catalogs.detect import Match
+from lcdvt.catalogs.survey import Column, Format, Survey
+from lcdvt.errors import InputFileError
+
+
+def read_table_bytes(survey: Survey, match: Match, content: bytes, name: str) -> RawCurves:
+    """Read the light curves of a whole Parquet, FITS or VOTable file."""
+    form = match.format
+    wanted = [str(column) for column in form.used_columns]
+    try:
+        if form.type == "parquet":
+            table = pq.read_table(io.BytesIO(content))
+        else:
+            table = _astropy_table(form.type, content, wanted)
+    except Exception as error:  # the libraries raise a dozen kinds for a damaged file
+        raise InputFileError(f"{name} is a damaged {form.type} file: {str(error).splitlines()[0]}") from error
+    return curves_from_table(survey, match, table, name)
+
+
+def _astropy_table(kind: str, content: bytes, wanted: list[str]) -> pa.Table:
+    from astropy.io.votable import parse_single_table
+    from astropy.table import Table
+
+    stream = io.BytesIO(content)
+    found = Table.read(stream, format="fits") if kind == "fits" else parse_single_table(stream).to_table()
+    columns = {}
+    for column in wanted:
+        if column in found.colnames:
+            values = found[column]
+            if hasattr(values, "filled"):
+                values = values.filled(np.nan) if values.dtype.kind == "f" else values.filled()
+            plain = np.asarray(values)
+            if plain.dtype.kind == "S":
+                plain = np.char.decode(plain, "utf-8")
+            # FITS is big-endian; Arrow wants the machine's own order.
+            columns[column] = plain.astype(plain.dtype.newbyteorder("=")) if plain.dtype.kind != "U" else plain
+    return pa.table({column: pa.array(values.tolist() if values.dtype.kind == "U" else values) for column, values in columns.items()})
+
+
+def parquet_batches(path: Path, form: Format) -> Iterator[pa.Table]:
+    """Stream the needed columns of a Parquet file that may be larger than memory."""
+    try:
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(columns=[str(column) for column in form.used_columns]):
+                yield pa.Table.from_batches([batch])
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputFileError(f"{path} is a damaged parquet file: {str(error).splitlines()[0]}") from error
+
+
+def id_strings(form: Format, table: pa.Table, groups: dict[str, str]) -> NDArray[Any]:
+    """Return each row's object id."""
+    columns = [table[str(column)].cast(pa.string()).to_numpy(zero_copy_only=False) for column in form.id_columns]
+    if form.id == "{" + str(form.id_columns[0]) + "}":
+        return np.asarray(columns[0], dtype=object)
+    names = [str(column) for column in form.id_columns]
+    rows = zip(*columns, strict=True)
+    return np.array([fill_template(form.id, groups | dict(zip(names, row, strict=True))) for row in rows], dtype=object)
+
+
+def curves_from_table(survey: Survey, match: Match, table: pa.Table, name: str) -> RawCurves:
+    """Take the light curves out of an Arrow table with the survey's own column names."""
+    form = match.format
+    missing = [str(column) for column in form.used_columns if str(column) not in table.column_names]
+    if missing:
+        return no_curves(f"{name} has no column {missing[0]!r}; it has {', '.join(table.column_names[:20])}.")
+    rows = table.num_rows
+    if rows == 0:
+        return no_curves(f"{name} holds no epochs.")
+    try:
+        time = _floats(table, form.time)
+        constant = np.full(rows, np.nan if survey.constant_error is None else survey.constant_error)
+        pairs = [(band.mag, band.err) for band in form.wide] or [(form.mag, form.err)]
+        mags = [_floats(table, mag) for mag, _ in pairs if mag is not None]
+        errs = [constant if err is None else _floats(table, err) for _, err in pairs]
+        ra = _floats(table, form.ra) if form.ra is not None else constant * np.nan
+        dec = _floats(table, form.dec) if form.dec is not None else constant * np.nan
+    except pa.ArrowInvalid as error:
+        return no_curves(f"{name}: {str(error).splitlines()[0]}: a numeric column is needed.")
+    if form.many_objects:
+        ids, first, inverse = np.unique(id_strings(form, table, match.groups).astype(str), return_index=True, return_inverse=True)
+        labels = table[str(form.label)].cast(pa.string()).to_pylist() if form.label is not None else None
+        objects = [
+            RawObject(str(object_id), name, float(ra[row]), float(dec[row]), labels[row] if labels else None)
+            for object_id, row in zip(ids, first, strict=True)
+        ]
+        object_index = inverse.astype(np.int64)
+    else:
+        objects = [object_from_groups(match, fill_template(form.id, match.groups), name, survey)]
+        object_index = np.zeros(rows, dtype=np.int64)
+    if form.wide:
+        bands = [np.full(rows, survey.bands.index(band.band)) for band in form.wide]
+        count = len(bands)
+        epochs = RawEpochs(
+            np.tile(object_index, count), np.concatenate(bands), np.tile(time, count), np.concatenate(mags), np.concatenate(errs)
+        )
+    else:
+        epochs = RawEpochs(object_index, _band_index(survey, match, table), time, mags[0], errs[0])
+    return RawCurves(objects, epochs)
+
+
+def _floats(table: pa.Table, column: Column) -> NDArray[np.float64]:
+    values = table[str(column)].cast(pa.float64())
+    return np.asarray(pc.fill_null(values, np.nan).to_numpy())
+
+
+def _band_index(survey: Survey, match: Match, table: pa.Table) -> NDArray[np.int64]:
+    form = match.format
+    if form.band_column is None:
+        band = band_of_groups(match, survey)
+        return np.full(table.num_rows, survey.bands.index(form.band) if band is None else band, dtype=np.int64)
+    names = {band: band for band in survey.bands} | form.band_names
+    found, inverse = np.unique(
+        table[str(form.band_column)].cast(pa.string()).fill_null("").to_numpy(zero_copy_only=False).astype(str),
+        return_inverse=True,
+    )
+    codes = [survey.bands.index(names[name.strip()]) if name.strip() in names else UNKNOWN_BAND for name in found]
+    return np.array(codes, dtype=np.int64)[inverse]

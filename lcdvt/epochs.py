@@ -1,0 +1,268 @@
+"""The epochs table: how raw curves become it, its schema, its check, its Parquet.
+
+In memory a block of epochs is a few flat arrays cut into segments, one per object and band; on disk it is one
+row per epoch, sorted by object, band and date.
+"""
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numba
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from lcdvt import __version__
+from lcdvt.catalogs.curves import RawCurves, RawObject
+from lcdvt.catalogs.survey import Survey
+from lcdvt.errors import WorkspaceError
+from lcdvt.names import BAND, MAG, MAG_ERR, MJD, OBJECT_ID
+
+EPOCHS_SCHEMA: Final = pa.schema(
+    [
+        pa.field(OBJECT_ID, pa.string()),
+        pa.field(BAND, pa.string()),
+        pa.field(MJD, pa.float64()),
+        pa.field(MAG, pa.float64()),
+        pa.field(MAG_ERR, pa.float64()),
+    ]
+)
+UNITS: Final = {MJD: "d", MAG: "mag", MAG_ERR: "mag"}
+
+# Why an epoch was dropped before any cleaning rule looked at it.
+MISSING_VALUE: Final = "missing value or sentinel"
+BAD_ERROR: Final = "error not positive"
+OTHER_BAND: Final = "band not described in the survey"
+REPEATED: Final = "exact repetition"
+_REASONS: Final = ("", MISSING_VALUE, BAD_ERROR, OTHER_BAND)
+_SENTINEL_TOLERANCE: Final = 1e-6
+_POGSON: Final = 2.5 / np.log(10.0)
+
+
+@dataclass
+class EpochBlock:
+    """Epochs of some objects: segment i is one object in one band, `start[i]` to `start[i + 1]`."""
+
+    objects: list[RawObject]
+    bands: tuple[str, ...]
+    segment_object: NDArray[np.int64]
+    segment_band: NDArray[np.int64]
+    start: NDArray[np.int64]
+    mjd: NDArray[np.float64]
+    mag: NDArray[np.float64]
+    err: NDArray[np.float64]
+    dropped_epochs: Counter[str] = field(default_factory=Counter)
+    dropped_objects: Counter[str] = field(default_factory=Counter)
+
+    def keep_epochs(self, keep: NDArray[np.bool_], reason: str) -> None:
+        """Drop the epochs that are not to be kept and count them under `reason`."""
+        lost = int(keep.size - np.count_nonzero(keep))
+        if lost == 0:
+            return
+        self.dropped_epochs[reason] += lost
+        kept_before = np.concatenate(([0], np.cumsum(keep)))
+        self.start = kept_before[self.start]
+        self.mjd, self.mag, self.err = self.mjd[keep], self.mag[keep], self.err[keep]
+
+    def keep_segments(self, keep: NDArray[np.bool_], reason: str) -> None:
+        """Drop whole segments and count their epochs under `reason`."""
+        self.keep_epochs(np.repeat(keep, np.diff(self.start)), reason)
+
+    def drop_empty_objects(self, reason: str) -> None:
+        """Leave out the objects without a single epoch and count them under `reason`."""
+        filled = np.zeros(len(self.objects), dtype=bool)
+        filled[self.segment_object[np.diff(self.start) > 0]] = True
+        if filled.all():
+            return
+        self.dropped_objects[reason] += int(np.count_nonzero(~filled))
+        new_index = np.cumsum(filled) - 1
+        segments = filled[self.segment_object]
+        lengths = np.diff(self.start)[segments]
+        self.start = np.concatenate(([0], np.cumsum(lengths)))
+        self.segment_object = new_index[self.segment_object[segments]]
+        self.segment_band = self.segment_band[segments]
+        self.objects = [found for found, full in zip(self.objects, filled, strict=True) if full]
+
+    def epochs_per_band(self) -> NDArray[np.int64]:
+        """Return the number of epochs, object by band."""
+        counts = np.zeros((len(self.objects), len(self.bands)), dtype=np.int64)
+        counts[self.segment_object, self.segment_band] = np.diff(self.start)
+        return counts
+
+    def to_arrow(self) -> pa.Table:
+        """Return the block as the epochs table."""
+        lengths = np.diff(self.start)
+        ids = pa.array([found.object_id for found in self.objects], pa.string())
+        object_codes = np.repeat(self.segment_object.astype(np.int32), lengths)
+        band_codes = np.repeat(self.segment_band.astype(np.int32), lengths)
+        columns = [
+            pa.DictionaryArray.from_arrays(object_codes, ids),
+            pa.DictionaryArray.from_arrays(band_codes, pa.array(self.bands, pa.string())),
+            pa.array(self.mjd),
+            pa.array(self.mag),
+            pa.array(self.err),
+        ]
+        return pa.table(columns, names=EPOCHS_SCHEMA.names)
+
+
+def block_from_raw(survey: Survey, curves: RawCurves) -> EpochBlock:
+    """Turn raw curves into sorted epochs in MJD and magnitudes, without sentinels and nonsense."""
+    objects, object_index = _merged_by_id(curves)
+    raw = curves.epochs
+    mag, err = raw.mag, raw.err
+    missing = np.isnan(mag) | _any_of(mag, survey.mag_sentinels) | _any_of(err, survey.err_sentinels)
+    if survey.magnitude_kind == "flux":
+        with np.errstate(invalid="ignore", divide="ignore"):
+            missing |= ~(mag > 0)
+            mag, err = survey.flux_zero_point - 2.5 * np.log10(mag), _POGSON * err / mag
+    reason = np.zeros(mag.size, dtype=np.int64)
+    reason[~(np.isfinite(err) & (err > 0))] = _REASONS.index(BAD_ERROR)
+    reason[raw.band_index < 0] = _REASONS.index(OTHER_BAND)
+    reason[missing | ~np.isfinite(mag) | ~np.isfinite(raw.time)] = _REASONS.index(MISSING_VALUE)
+    # Rows on disk are sorted by the band's name, while the survey lists its bands from blue to red.
+    by_name = np.argsort(np.array(survey.bands))
+    rank_of_band = np.argsort(by_name)
+    order, start = _arrange(
+        object_index[raw.object_index], rank_of_band[raw.band_index], raw.time, mag, err, reason, len(objects), by_name.size
+    )
+    counts = np.bincount(reason, minlength=len(_REASONS))
+    dropped = Counter({name: int(count) for name, count in zip(_REASONS[1:], counts[1:], strict=True) if count})
+    filled = np.flatnonzero(np.diff(start))
+    block = EpochBlock(
+        objects=objects,
+        bands=survey.bands,
+        segment_object=filled // by_name.size,
+        segment_band=by_name[filled % by_name.size],
+        start=np.append(start[filled], order.size),
+        mjd=raw.time[order] + survey.time.offset_to_mjd,
+        mag=mag[order],
+        err=err[order],
+        dropped_epochs=dropped,
+    )
+    block.keep_epochs(_not_repeated(block.start, block.mjd, block.mag, block.err), REPEATED)
+    block.drop_empty_objects("no valid epoch")
+    return block
+
+
+def _any_of(values: NDArray[np.float64], sentinels: tuple[float, ...]) -> NDArray[np.bool_]:
+    found = np.zeros(values.size, dtype=bool)
+    for sentinel in sentinels:
+        found |= np.abs(values - sentinel) < _SENTINEL_TOLERANCE
+    return found
+
+
+def _merged_by_id(curves: RawCurves) -> tuple[list[RawObject], NDArray[np.int64]]:
+    """Sort objects by id; a star's files of different bands become one object, other repetitions are refused."""
+    by_id: dict[str, list[int]] = {}
+    for position, found in enumerate(curves.objects):
+        by_id.setdefault(found.object_id, []).append(position)
+    new_index = np.full(len(curves.objects), -1, dtype=np.int64)
+    objects = []
+    for object_id in sorted(by_id):
+        first, *others = by_id[object_id]
+        new_index[first] = len(objects)
+        bands = set(curves.objects[first].bands_in_file)
+        for other in others:
+            more = set(curves.objects[other].bands_in_file)
+            if more and bands and not more & bands:
+                new_index[other] = len(objects)
+                bands |= more
+            else:
+                curves.problems.append(
+                    f"{curves.objects[other].source}: object {object_id} was already read from "
+                    f"{curves.objects[first].source}; this file is skipped: give each object once."
+                )
+        objects.append(curves.objects[first])
+    return objects, new_index
+
+
+@numba.njit(cache=True)
+def _arrange(object_index, band_index, time, mag, err, reason, n_objects, n_bands):  # type: ignore[no-untyped-def]
+    """Return the order that sorts valid epochs by object, band and date, and where each segment starts."""
+    start = np.zeros(n_objects * n_bands + 1, dtype=np.int64)
+    for i in range(time.size):
+        if reason[i] == 0 and object_index[i] >= 0:
+            start[object_index[i] * n_bands + band_index[i] + 1] += 1
+    for i in range(n_objects * n_bands):
+        start[i + 1] += start[i]
+    order = np.empty(start[-1], dtype=np.int64)
+    place = start[:-1].copy()
+    for i in range(time.size):
+        if reason[i] == 0 and object_index[i] >= 0:
+            key = object_index[i] * n_bands + band_index[i]
+            order[place[key]] = i
+            place[key] += 1
+    for key in range(n_objects * n_bands):
+        for i in range(start[key] + 1, start[key + 1]):
+            a, b = order[i - 1], order[i]
+            if (time[b], mag[b], err[b]) < (time[a], mag[a], err[a]):
+                part = order[start[key] : start[key + 1]]
+                # Stable sorts from the least to the most important key.
+                part = part[np.argsort(err[part], kind="mergesort")]
+                part = part[np.argsort(mag[part], kind="mergesort")]
+                part = part[np.argsort(time[part], kind="mergesort")]
+                order[start[key] : start[key + 1]] = part
+                break
+    return order, start
+
+
+@numba.njit(cache=True)
+def _not_repeated(start, mjd, mag, err):  # type: ignore[no-untyped-def]
+    keep = np.ones(mjd.size, dtype=np.bool_)
+    for segment in range(start.size - 1):
+        for i in range(start[segment] + 1, start[segment + 1]):
+            if mjd[i] == mjd[i - 1] and mag[i] == mag[i - 1] and err[i] == err[i - 1]:
+                keep[i] = False
+    return keep
+
+
+def epochs_metadata(survey: Survey) -> dict[str, str]:
+    """Return what a Parquet file of epochs says of itself: units, time system, citation, version."""
+    columns = "".join(
+        f'<FIELD name="{name}" datatype="{"char" if name not in UNITS else "double"}"'
+        + (f' unit="{UNITS[name]}"' if name in UNITS else ' arraysize="*"')
+        + "/>"
+        for name in EPOCHS_SCHEMA.names
+    )
+    votable = (
+        '<?xml version="1.0"?><VOTABLE version="1.4" xmlns="http://www.ivoa.net/xml/VOTable/v1.3">'
+        f'<RESOURCE type="results"><TABLE name="epochs">{columns}</TABLE></RESOURCE></VOTABLE>'
+    )
+    return {
+        "lcdvt.version": __version__,
+        "lcdvt.survey": survey.name,
+        "lcdvt.citation": survey.citation,
+        "lcdvt.time": json.dumps({"column": MJD, "from": survey.time.describe(), "scale": survey.time.scale}),
+        "lcdvt.units": json.dumps(UNITS),
+        "lcdvt.magnitude": survey.magnitude_kind,
+        # The convention by which astropy and others find units in Parquet (VOParquet).
+        "IVOA.VOTable-Parquet.version": "1.0",
+        "IVOA.VOTable-Parquet.content": votable,
+    }
+
+
+def check_epochs(table: pa.Table, where: str) -> None:
+    """Refuse a table that is not an epochs table: schema, finite values, positive errors, order."""
+    for wanted in EPOCHS_SCHEMA:
+        if wanted.name not in table.column_names:
+            raise WorkspaceError(f"{where} is not an epochs table: it lacks the column {wanted.name!r}.")
+    values = {name: _column(table, name) for name in (MJD, MAG, MAG_ERR)}
+    for name, column in values.items():
+        if not np.isfinite(column).all():
+            raise WorkspaceError(f"{where}: {name} holds values that are not finite.")
+    if not (values[MAG_ERR] > 0).all():
+        raise WorkspaceError(f"{where}: {MAG_ERR} holds values that are not positive.")
+    ids, bands = (np.asarray(table[name].cast(pa.string()).to_pylist(), dtype=object) for name in (OBJECT_ID, BAND))
+    if len(ids) > 1:
+        same_object = ids[1:] == ids[:-1]
+        same_band = same_object & (bands[1:] == bands[:-1])
+        ordered = (ids[1:] > ids[:-1]) | (same_object & (bands[1:] > bands[:-1])) | (same_band & (np.diff(values[MJD]) >= 0))
+        if not ordered.all():
+            row = int(np.flatnonzero(~ordered)[0]) + 1
+            raise WorkspaceError(f"{where}: row {row} (object {ids[row]}) is out of order: object, band, date.")
+
+
+def _column(table: pa.Table, name: str) -> NDArray[Any]:
+    return np.asarray(table[name].to_numpy())

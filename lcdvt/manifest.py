@@ -1,0 +1,156 @@
+"""The journal of an ingest: what is finished, so that a killed one resumes and a grown one adds only what is new."""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from lcdvt.catalogs.files import InputFile
+from lcdvt.errors import WorkspaceError
+
+JOURNAL_VERSION: Final = 1
+
+
+@dataclass(frozen=True)
+class BatchRecord:
+    """What one finished batch did; a line of the journal."""
+
+    number: int
+    finished_inputs: list[list[Any]]
+    """Path, size and modification time of each input that is done with this batch."""
+    stream: list[Any] | None
+    """For a batch cut from a large file or archive: the input, and how many batches of it are done."""
+    files: int
+    files_skipped: int
+    objects: int
+    epochs_read: int
+    epochs: int
+    dropped_epochs: dict[str, int]
+    dropped_objects: dict[str, int]
+    feature_gaps: dict[str, int] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+
+def input_key(file: InputFile) -> list[Any]:
+    """Return what identifies an input: the same path with other bytes is another input."""
+    return [str(file.path.absolute()), file.size, file.mtime_ns]
+
+
+class Journal:
+    """Append-only lines of JSON; a line torn by a kill is cut off at the next opening."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.path = folder / "journal.jsonl"
+        self.settings: dict[str, Any] | None = None
+        self.batch_objects: int | None = None
+        self.records: list[BatchRecord] = []
+        self.completed = False
+        if self.path.exists():
+            self._read()
+
+    def _read(self) -> None:
+        good = 0
+        with self.path.open("rb") as lines:
+            for line in lines:
+                try:
+                    if not line.endswith(b"\n"):
+                        break
+                    self._take(json.loads(line))
+                except (ValueError, TypeError, KeyError):
+                    break
+                good += len(line)
+        if good < self.path.stat().st_size:
+            os.truncate(self.path, good)
+
+    def _take(self, line: dict[str, Any]) -> None:
+        if "settings" in line:
+            if line.get("journal") != JOURNAL_VERSION:
+                raise WorkspaceError(
+                    f"{self.path} was written by another version of lcdvt (journal {line.get('journal')}): use --force to ingest anew."
+                )
+            self.settings = line["settings"]
+        elif "plan" in line:
+            self.batch_objects, self.completed = line["plan"]["batch_objects"], False
+        elif "completed" in line:
+            self.completed = True
+        else:
+            self.records.append(BatchRecord(**line["batch"]))
+
+    def _append(self, line: dict[str, Any]) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with self.path.open("ab") as journal:
+            journal.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+            journal.flush()
+            os.fsync(journal.fileno())
+
+    def begin(self, settings: dict[str, Any]) -> None:
+        """Write the settings once; an ingest with other settings is refused."""
+        if self.settings is None:
+            self._append({"journal": JOURNAL_VERSION, "settings": settings})
+            self.settings = settings
+        elif self.settings != settings:
+            changed = sorted(key for key in settings if settings[key] != self.settings.get(key))
+            raise WorkspaceError(
+                f"{self.folder.parent} was ingested with another setting of {', '.join(changed)}: "
+                "use --force to ingest it anew, or --name to keep both."
+            )
+
+    def plan(self, batch_objects: int) -> int:
+        """Return the batch size of the interrupted plan, or write a new plan's."""
+        if self.batch_objects is None or self.completed:
+            self._append({"plan": {"batch_objects": batch_objects}})
+            self.batch_objects, self.completed = batch_objects, False
+        return self.batch_objects
+
+    def add(self, record: BatchRecord) -> None:
+        """Record a finished batch, safely on disk when this returns."""
+        self._append({"batch": asdict(record)})
+        self.records.append(record)
+
+    def complete(self) -> None:
+        """Record that every input of the plan is done."""
+        if not self.completed:
+            self._append({"completed": True})
+            self.completed = True
+
+    def finished_inputs(self) -> set[tuple[Any, ...]]:
+        """Return the keys of all inputs that are done."""
+        return {tuple(key) for record in self.records for key in record.finished_inputs}
+
+    def stream_progress(self) -> dict[tuple[Any, ...], int]:
+        """Return how many batches of each large file or archive are done."""
+        return {tuple(record.stream[0]): record.stream[1] for record in self.records if record.stream}
+
+    def totals(self) -> dict[str, Any]:
+        """Add up what all batches did."""
+        counted = ("files", "files_skipped", "objects", "epochs_read", "epochs")
+        totals: dict[str, Any] = {key: sum(getattr(record, key) for record in self.records) for key in counted}
+        for key in ("dropped_epochs", "dropped_objects", "feature_gaps"):
+            sums: Counter[str] = Counter()
+            for record in self.records:
+                sums.update(getattr(record, key))
+            totals[key] = dict(sorted(sums.items()))
+        return totals
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold the survey for this process; a second ingest of it is told so at once."""
+    import fcntl
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = (folder / "lock").open("w")
+    except OSError as error:
+        raise WorkspaceError(f"{folder.parent} cannot be written: {error.strerror}.") from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise WorkspaceError(f"another process is writing {folder.parent}: wait for it, or use --name.") from error
+        yield
