@@ -169,7 +169,7 @@ def _detached(rng: np.random.Generator, early_type: bool) -> tuple[Binary, float
         mass, radius = rng.uniform(2, 4), rng.uniform(15, 50)
         log_period = truncated_normal(rng, 2.1, 0.25, 1.6, 2.6)
     elif early_type:
-        mass = 3.0 + rng.exponential(3.5)
+        mass = 2.2 + rng.exponential(2.0)
         temperature = 12500 * (mass / 3.5) ** 0.5
         radius = mass**0.6 * rng.uniform(1.1, 2.6)
         log_period = truncated_normal(rng, 0.45, 0.28, -0.2, 1.6)

@@ -33,6 +33,7 @@ class LongCampaign:
     latitude: float
     right_ascension: float  # of the target, hours
     declination: float
+    hours_from_transit: float  # how far from the meridian the telescope follows it
     visit_chance: tuple[float, float]  # on a clear night, for the least and the most wanted field
     late_decline: float  # share of the visit chance lost by the end of the survey
     second_visit_chance: float
@@ -72,20 +73,19 @@ class LongCampaign:
         season = 2 * np.pi * (midnight - SPRING_EQUINOX_MJD) / YEAR
         # South of the equator the June nights are long.
         half_night = 4.6 - 0.033 * self.latitude * np.sin(season)
-        transit = self._hours_from_transit(midnight)
-        reach = 5.2
-        opens = np.maximum(-half_night, -transit - reach)
-        closes = np.maximum(opens, np.minimum(half_night, -transit + reach))
+        hour_angle = self._hour_angle(midnight)
+        opens = np.maximum(-half_night, -hour_angle - self.hours_from_transit)
+        closes = np.maximum(opens, np.minimum(half_night, -hour_angle + self.hours_from_transit))
         return opens, closes
 
-    def _hours_from_transit(self, mjd: Array) -> Array:
+    def _hour_angle(self, mjd: Array) -> Array:
         """Hour angle of the target."""
         sidereal = 24 * ((mjd - SPRING_EQUINOX_MJD) / YEAR + (mjd + self.longitude / 360.0) % 1.0) + 12.0
         return (sidereal - self.right_ascension + 12.0) % 24.0 - 12.0
 
     def _airmass(self, mjd: Array) -> Array:
         latitude, declination = np.radians(self.latitude), np.radians(self.declination)
-        hour_angle = np.radians(15 * self._hours_from_transit(mjd))
+        hour_angle = np.radians(15 * self._hour_angle(mjd))
         altitude = np.sin(latitude) * np.sin(declination)
         altitude = altitude + np.cos(latitude) * np.cos(declination) * np.cos(hour_angle)
         return 1.0 / np.clip(altitude, 0.3, 1.0)
