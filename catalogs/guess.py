@@ -18,7 +18,9 @@ def guess_survey(files: Sequence[InputFile]) -> Survey:
 
     Content decides; only where several surveys share a format does a folder named like one of them.
     """
-    sample = [files[i * len(files) // min(len(files), FILES_LOOKED_AT)] for i in range(min(len(files), FILES_LOOKED_AT))]
+    sample = [
+        files[i * len(files) // min(len(files), FILES_LOOKED_AT)] for i in range(min(len(files), FILES_LOOKED_AT))
+    ]
     candidates: dict[str, Survey] = {}
     refusal = ""
     for name, head in _heads(sample):

@@ -86,7 +86,15 @@ def scan_text(
     for position, column in enumerate(text_columns):
         text_at[column] = position
     values, start, stop, text_hash, line_start, line_number, fault, hard = _scan(
-        data, separator, comment, wanted, text_at, len(numeric_columns), len(text_columns), identity_columns, column_count
+        data,
+        separator,
+        comment,
+        wanted,
+        text_at,
+        len(numeric_columns),
+        len(text_columns),
+        identity_columns,
+        column_count,
     )
     for row, position, token_start, token_stop in hard:
         try:

@@ -102,9 +102,13 @@ class Format:
         if self.type not in ("text", *TABLE_TYPES):
             raise SurveyError(f"{where}: type = {self.type!r} is not known: use text, {', '.join(TABLE_TYPES)}.")
         if not self.wide and self.mag is None:
-            raise SurveyError(f"{where}: no magnitude column: give mag, or wide.<band>.mag for rows with several bands.")
+            raise SurveyError(
+                f"{where}: no magnitude column: give mag, or wide.<band>.mag for rows with several bands."
+            )
         if self.separator not in SEPARATOR_NAMES and len(self.separator.encode()) != 1:
-            raise SurveyError(f"{where}: separator = {self.separator!r}: give one character or {', '.join(SEPARATOR_NAMES)}.")
+            raise SurveyError(
+                f"{where}: separator = {self.separator!r}: give one character or {', '.join(SEPARATOR_NAMES)}."
+            )
         if self.header not in (True, False, "comment"):
             raise SurveyError(f'{where}: header = {self.header!r}: use true, false or "comment".')
         if len(self.comment.encode()) > 1:
@@ -151,7 +155,17 @@ class Format:
     def used_columns(self) -> tuple[Column, ...]:
         """Every column the reader needs."""
         wide = [column for band in self.wide for column in (band.mag, band.err)]
-        plain = (self.time, self.mag, self.err, self.band_column, self.ra, self.dec, self.label, *wide, *self.id_columns)
+        plain = (
+            self.time,
+            self.mag,
+            self.err,
+            self.band_column,
+            self.ra,
+            self.dec,
+            self.label,
+            *wide,
+            *self.id_columns,
+        )
         return tuple(dict.fromkeys(column for column in plain if column is not None))
 
     @property
@@ -237,7 +251,9 @@ def _take(table: dict[str, Any], where: str, known: tuple[str, ...]) -> None:
 def _format_from(table: dict[str, Any], where: str) -> Format:
     _take(table, where, tuple(f.name for f in fields(Format)))
     wide = table.get("wide", {})
-    if not isinstance(wide, dict) or not all(isinstance(columns, dict) and "mag" in columns for columns in wide.values()):
+    if not isinstance(wide, dict) or not all(
+        isinstance(columns, dict) and "mag" in columns for columns in wide.values()
+    ):
         raise SurveyError(f"{where}: wide: write wide.<band> = {{ mag = …, err = … }}.")
     for band, columns in wide.items():
         _take(columns, f"{where}: wide.{band}", ("mag", "err"))
@@ -275,7 +291,9 @@ def survey_from_toml(text: str, where: str) -> Survey:
             err_sentinels=tuple(float(value) for value in sentinels.get("err", ())),
             period_range=(float(low), float(high)),
             clean=clean if isinstance(clean, str) else tuple(dict(step) for step in clean),
-            classes={name: tuple(str(alias) for alias in aliases) for name, aliases in table.get("classes", {}).items()},
+            classes={
+                name: tuple(str(alias) for alias in aliases) for name, aliases in table.get("classes", {}).items()
+            },
             class_folders=tuple(table.get("class_folders", ())),
             toml=text,
         )

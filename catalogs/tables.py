@@ -57,7 +57,12 @@ def _astropy_table(kind: str, content: bytes, wanted: list[str]) -> pa.Table:
                 plain = np.char.decode(plain, "utf-8")
             # FITS is big-endian; Arrow wants the machine's own order.
             columns[column] = plain.astype(plain.dtype.newbyteorder("=")) if plain.dtype.kind != "U" else plain
-    return pa.table({column: pa.array(values.tolist() if values.dtype.kind == "U" else values) for column, values in columns.items()})
+    return pa.table(
+        {
+            column: pa.array(values.tolist() if values.dtype.kind == "U" else values)
+            for column, values in columns.items()
+        }
+    )
 
 
 def parquet_batches(path: Path, form: Format) -> Iterator[pa.Table]:
@@ -100,7 +105,9 @@ def curves_from_table(survey: Survey, match: Match, table: pa.Table, name: str) 
     except pa.ArrowInvalid as error:
         return no_curves(f"{name}: {str(error).splitlines()[0]}: a numeric column is needed.")
     if form.many_objects:
-        ids, first, inverse = np.unique(id_strings(form, table, match.groups).astype(str), return_index=True, return_inverse=True)
+        ids, first, inverse = np.unique(
+            id_strings(form, table, match.groups).astype(str), return_index=True, return_inverse=True
+        )
         labels = table[str(form.label)].cast(pa.string()).to_pylist() if form.label is not None else None
         objects = [
             RawObject(str(object_id), name, float(ra[row]), float(dec[row]), labels[row] if labels else None)
@@ -114,7 +121,11 @@ def curves_from_table(survey: Survey, match: Match, table: pa.Table, name: str) 
         bands = [np.full(rows, survey.bands.index(band.band)) for band in form.wide]
         count = len(bands)
         epochs = RawEpochs(
-            np.tile(object_index, count), np.concatenate(bands), np.tile(time, count), np.concatenate(mags), np.concatenate(errs)
+            np.tile(object_index, count),
+            np.concatenate(bands),
+            np.tile(time, count),
+            np.concatenate(mags),
+            np.concatenate(errs),
         )
     else:
         epochs = RawEpochs(object_index, _band_index(survey, match, table), time, mags[0], errs[0])

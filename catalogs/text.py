@@ -76,7 +76,11 @@ def read_text(survey: Survey, match: Match, content: bytes, name: str) -> RawCur
         bands = [np.full(time.size, survey.bands.index(band.band)) for band in form.wide]
         count = len(form.wide)
         epochs = RawEpochs(
-            np.tile(object_index, count), np.concatenate(bands), np.tile(time, count), np.concatenate(mags), np.concatenate(errs)
+            np.tile(object_index, count),
+            np.concatenate(bands),
+            np.tile(time, count),
+            np.concatenate(mags),
+            np.concatenate(errs),
         )
     else:
         epochs = RawEpochs(object_index, _bands(survey, match, scan, body), time, mags[0], errs[0])
@@ -127,7 +131,9 @@ def _without_faulty(
     for index, row in zip(faulty, faulty_rows[first], strict=True):
         line = layout.body_line + int(scan.line_number[row])
         what = LINE_FAULTS[int(scan.fault[row])]
-        problems.append(f"{name}:{line}: {what}; object {objects[index].object_id} is skipped: mend or fetch the file again.")
+        problems.append(
+            f"{name}:{line}: {what}; object {objects[index].object_id} is skipped: mend or fetch the file again."
+        )
     kept = np.setdiff1d(np.arange(len(objects)), faulty)
     new_index = np.full(len(objects), -1, dtype=np.int64)
     new_index[kept] = np.arange(kept.size)

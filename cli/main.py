@@ -8,6 +8,7 @@ import typer
 
 from lcdvt import __version__
 from lcdvt.cli.console import err
+from lcdvt.cli.ingest import ingest
 from lcdvt.errors import LcdvtError
 
 EXIT_USER_ERROR = 2
@@ -35,6 +36,9 @@ def _root(
     ] = False,
 ) -> None:
     pass
+
+
+app.command()(ingest)
 
 
 def main() -> None:

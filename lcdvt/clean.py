@@ -107,7 +107,9 @@ def find_rule(rule: str | tuple[dict[str, Any], ...], where: str) -> tuple[Step,
     """Return a rule by its name, or build it from a survey's own list of steps."""
     if isinstance(rule, str):
         if rule not in RULES:
-            raise SurveyError(f"{where}: cleaning rule {rule!r} is not known: use {', '.join(RULES)}, or a list of steps.")
+            raise SurveyError(
+                f"{where}: cleaning rule {rule!r} is not known: use {', '.join(RULES)}, or a list of steps."
+            )
         return RULES[rule]
     steps = []
     for table in rule:

@@ -125,7 +125,14 @@ def block_from_raw(survey: Survey, curves: RawCurves) -> EpochBlock:
     by_name = np.argsort(np.array(survey.bands))
     rank_of_band = np.argsort(by_name)
     order, start = _arrange(
-        object_index[raw.object_index], rank_of_band[raw.band_index], raw.time, mag, err, reason, len(objects), by_name.size
+        object_index[raw.object_index],
+        rank_of_band[raw.band_index],
+        raw.time,
+        mag,
+        err,
+        reason,
+        len(objects),
+        by_name.size,
     )
     counts = np.bincount(reason, minlength=len(_REASONS))
     dropped = Counter({name: int(count) for name, count in zip(_REASONS[1:], counts[1:], strict=True) if count})
@@ -258,7 +265,9 @@ def check_epochs(table: pa.Table, where: str) -> None:
     if len(ids) > 1:
         same_object = ids[1:] == ids[:-1]
         same_band = same_object & (bands[1:] == bands[:-1])
-        ordered = (ids[1:] > ids[:-1]) | (same_object & (bands[1:] > bands[:-1])) | (same_band & (np.diff(values[MJD]) >= 0))
+        ordered = (
+            (ids[1:] > ids[:-1]) | (same_object & (bands[1:] > bands[:-1])) | (same_band & (np.diff(values[MJD]) >= 0))
+        )
         if not ordered.all():
             row = int(np.flatnonzero(~ordered)[0]) + 1
             raise WorkspaceError(f"{where}: row {row} (object {ids[row]}) is out of order: object, band, date.")

@@ -96,7 +96,9 @@ def open_survey(name: str, data: str | Path | None = None) -> "StoredSurvey":
     folder = SurveyFolder(workspace / name)
     if not folder.objects.is_file():
         known = ", ".join(ingested_surveys(workspace)) or "none yet"
-        raise WorkspaceError(f"survey {name!r} is not ingested in {workspace} (there: {known}): run `lcdvt ingest` first.")
+        raise WorkspaceError(
+            f"survey {name!r} is not ingested in {workspace} (there: {known}): run `lcdvt ingest` first."
+        )
     return StoredSurvey(name, folder, survey_from_file(folder.survey_toml))
 
 
@@ -158,7 +160,9 @@ class StoredSurvey:
 
         curve = self.light_curve(object_id)
         time = Time(curve[MJD].to_numpy(), format="mjd", scale=self.survey.time.scale)
-        series = TimeSeries(time=time, meta={"survey": self.name, "object_id": object_id, "citation": self.survey.citation})
+        series = TimeSeries(
+            time=time, meta={"survey": self.name, "object_id": object_id, "citation": self.survey.citation}
+        )
         series[BAND] = curve[BAND].to_numpy().astype(str)
         series[MAG] = curve[MAG].to_numpy() * u.mag
         series[MAG_ERR] = curve[MAG_ERR].to_numpy() * u.mag

@@ -1,0 +1,87 @@
+"""`lcdvt ingest`: files of a survey to Parquet."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lcdvt.cli.console import err, out, progress_display
+
+if TYPE_CHECKING:
+    from lcdvt.ingest import IngestResult
+
+PROBLEMS_SHOWN = 10
+
+
+def ingest(
+    paths: Annotated[
+        list[Path], typer.Argument(help="Folders, files or archives of one survey's light curves.", metavar="PATH...")
+    ],
+    survey: Annotated[
+        str | None, typer.Option(help="A survey's name (`lcdvt surveys`) or its TOML file; default: look at the files.")
+    ] = None,
+    catalog: Annotated[
+        str | None,
+        typer.Option(
+            help="Labels: CSV, Parquet, FITS or VOTable; default: labels.* or catalogue.* in the folder; 'none': no labels."
+        ),
+    ] = None,
+    match_radius: Annotated[
+        str | None,
+        typer.Option(help="Match the catalogue by RA/Dec within this angle, for example 1arcsec, instead of by id."),
+    ] = None,
+    clean: Annotated[
+        str | None, typer.Option(help="Cleaning rule: fats, hits or none; default: the survey's own.")
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(help="Worker processes; default: all cores.")] = None,
+    dask: Annotated[
+        str | None, typer.Option(help="Send the batches to this Dask scheduler (tcp://…), or 'local'.")
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="Name in the workspace; default: the survey's.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Workspace folder; default: $LCDVT_DATA or ./lcdvt-data.")] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Throw away what was ingested under this name and start anew.")
+    ] = False,
+) -> None:
+    """Read light curves into clean, typed Parquet; run it again to resume or to add what is new."""
+    from lcdvt.ingest import ingest as run
+
+    with progress_display("ingest") as progress:
+        result = run(
+            *paths, survey=survey, catalog=catalog, match_radius=match_radius, clean=clean, jobs=jobs, dask=dask, name=name,
+            data=data, force=force, progress=progress,
+        )  # fmt: skip
+    for problem in result.problems[:PROBLEMS_SHOWN]:
+        err.print(f"skipped: {problem}", style="yellow", markup=False)
+    if len(result.problems) > PROBLEMS_SHOWN:
+        err.print(f"… and {len(result.problems) - PROBLEMS_SHOWN} more: see {result.folder / 'ingest.json'}")
+    if result.nothing_new:
+        out.print(f"{result.name}: nothing to do, every file is ingested already ({result.totals['objects']} objects).")
+    _print_summary(result)
+
+
+def _print_summary(result: "IngestResult") -> None:
+    from rich.table import Table
+
+    totals, labels = result.totals, result.labels
+    table = Table(title=f"{result.name} in {result.folder}", title_justify="left", show_header=False, box=None)
+    table.add_column(style="bold")
+    table.add_column(justify="right")
+    table.add_row("files read", str(totals["files"] - totals["files_skipped"]))
+    table.add_row("files skipped", str(totals["files_skipped"]))
+    table.add_row("objects", str(totals["objects"]))
+    for reason, count in totals["dropped_objects"].items():
+        table.add_row(f"  dropped: {reason}", str(count))
+    table.add_row("epochs read", str(totals["epochs_read"]))
+    for reason, count in totals["dropped_epochs"].items():
+        table.add_row(f"  dropped: {reason}", str(count))
+    table.add_row("epochs kept", str(totals["epochs"]))
+    labelled = sum(labels["classes"].values())
+    table.add_row("objects labelled", str(labelled))
+    for label, count in labels["classes"].items():
+        note = " (the survey's own name)" if label in labels["unmapped"] else ""
+        table.add_row(f"  {label}{note}", str(count))
+    out.print(table)
+    if labels["catalogue"]:
+        what = "labels" if labels["catalogue_has_classes"] else "positions only: it has no class column"
+        out.print(f"catalogue: {labels['catalogue']} ({what})", markup=False)

@@ -1,0 +1,281 @@
+"""Cut a survey's files into batches of objects, lazily and always in the same way.
+
+Three kinds of input: small files, read by the worker that gets them; archives, read here as a stream; large
+files of many objects, cut here at object boundaries. Nothing larger than a few batches is ever in memory.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO, Final
+
+import numpy as np
+import pyarrow as pa
+
+from lcdvt.catalogs.curves import RawCurves, no_curves
+from lcdvt.catalogs.detect import HEAD_BYTES, Match, TextLayout, match_survey
+from lcdvt.catalogs.files import ExpansionGuard, InputFile, archive_members, bare_name, open_stream, read_whole
+from lcdvt.catalogs.reader import read_file, read_matched
+from lcdvt.catalogs.survey import Format, Survey
+from lcdvt.errors import InputFileError
+
+FEWEST_BATCHES: Final = 16
+SMALLEST_BATCH: Final = 16
+LARGEST_BATCH: Final = 512
+BATCH_BYTES: Final = 8 << 20
+STREAMED_FROM_BYTES: Final = 1 << 20
+"""A many-object file above this size is cut into batches instead of being read whole by one worker."""
+LONGEST_LINE: Final = 1 << 20
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Something to read: a file still on disk, or bytes or rows that are already here."""
+
+    name: str
+    path: Path | None = None
+    content: bytes = b""
+    match: Match | None = None
+    table: pa.Table | None = None
+    problem: str = ""
+
+    def read(self, survey: Survey) -> RawCurves:
+        """Read the piece's light curves; what cannot be read is a sentence in `problems`."""
+        if self.problem:
+            return no_curves(self.problem)
+        try:
+            if self.table is not None and self.match is not None:
+                from lcdvt.catalogs.tables import curves_from_table
+
+                return curves_from_table(survey, self.match, self.table, self.name)
+            content = self.content if self.path is None else read_whole(self.path)
+            if self.match is not None:
+                return read_matched(survey, self.match, content, self.name)
+            return read_file(survey, content, self.name)
+        except InputFileError as error:
+            return no_curves(str(error))
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Pieces whose objects make one part; no object has pieces in another batch."""
+
+    pieces: tuple[Piece, ...]
+    finished_inputs: tuple[InputFile, ...]
+    stream: tuple[InputFile, int] | None = None
+
+
+def batch_size(objects: int) -> int:
+    """Return how many objects a batch holds: few enough to share the work, many enough to make decent parts.
+
+    It depends on the input alone, never on the machine, so that the same input gives the same parts.
+    """
+    return min(max(-(-objects // FEWEST_BATCHES), SMALLEST_BATCH), LARGEST_BATCH)
+
+
+def split_streams(survey: Survey, files: Iterable[InputFile]) -> tuple[list[list[InputFile]], list[InputFile]]:
+    """Return the small files, grouped by object, and the files that are streamed."""
+    groups: dict[str, list[InputFile]] = {}
+    streams: list[InputFile] = []
+    for file in files:
+        if file.is_archive or (file.size > STREAMED_FROM_BYTES and _holds_many(survey, file.path)):
+            streams.append(file)
+        else:
+            groups.setdefault(_object_key(survey, str(file.path)), []).append(file)
+    return list(groups.values()), streams
+
+
+def _holds_many(survey: Survey, path: Path) -> bool:
+    try:
+        with open_stream(path) as stream:
+            match = match_survey(survey, str(path), stream.read(HEAD_BYTES))
+    except InputFileError:
+        return False
+    return isinstance(match, Match) and match.format.many_objects and match.format.type in ("text", "parquet")
+
+
+def _object_key(survey: Survey, name: str) -> str:
+    """Return what files of one object share: the id in the name of a one-band file, else the file itself."""
+    for form in survey.formats:
+        if form.splits_objects_by_band and form.file_name:
+            found = re.search(form.file_name, bare_name(name))
+            if found:
+                groups = {key: value for key, value in found.groupdict().items() if key != "band" and value}
+                return "\0".join(groups.values())
+    return name
+
+
+def file_batches(groups: list[list[InputFile]], batch_objects: int) -> Iterator[Batch]:
+    """Batch the small files."""
+    chosen: list[InputFile] = []
+    objects = size = 0
+    for group in groups:
+        chosen.extend(group)
+        objects += 1
+        size += sum(file.size for file in group)
+        if objects >= batch_objects or size >= BATCH_BYTES:
+            yield _of_files(chosen)
+            chosen, objects, size = [], 0, 0
+    if chosen:
+        yield _of_files(chosen)
+
+
+def _of_files(files: list[InputFile]) -> Batch:
+    return Batch(tuple(Piece(str(file.path), path=file.path) for file in files), tuple(files))
+
+
+def stream_batches(survey: Survey, file: InputFile, already_done: int) -> Iterator[Batch]:
+    """Batch an archive or a large file of many objects, leaving out the batches that are done already."""
+    previous: list[Piece] | None = None
+    number = 0
+    try:
+        for pieces in _stream_pieces(survey, file):
+            if previous is not None:
+                number += 1
+                if number > already_done:
+                    yield Batch(tuple(previous), (), (file, number))
+            previous = pieces
+    except InputFileError as error:
+        previous = [*(previous or []), Piece(str(file.path), problem=str(error))]
+    yield Batch(tuple(previous or ()), (file,), (file, number + 1))
+
+
+def _stream_pieces(survey: Survey, file: InputFile) -> Iterator[list[Piece]]:
+    if file.is_archive:
+        yield from _archive_pieces(survey, file.path)
+        return
+    with open_stream(file.path) as stream:
+        match = match_survey(survey, str(file.path), stream.read(HEAD_BYTES))
+    if isinstance(match, str):
+        yield [Piece(str(file.path), problem=f"{file.path} is not a light curve of {survey.name}: {match}.")]
+    elif match.format.type == "parquet":
+        yield from _parquet_pieces(match, file.path)
+    else:
+        yield from _text_pieces(match, file.path)
+
+
+def _archive_pieces(survey: Survey, path: Path) -> Iterator[list[Piece]]:
+    # A star's B and R files may stand far apart in an archive: names are listed first where that can be.
+    expected: dict[str, int] = {}
+    for member in archive_members(path, contents=False):
+        key = _object_key(survey, member.name)
+        expected[key] = expected.get(key, 0) + 1
+    size_limit = batch_size(len(expected))
+    waiting: dict[str, list[Piece]] = {}
+    ready: list[Piece] = []
+    objects = size = 0
+    for member in archive_members(path):
+        key = _object_key(survey, member.name)
+        waiting.setdefault(key, []).append(Piece(member.name, content=member.content, problem=member.refused))
+        if len(waiting[key]) < expected.get(key, 1):
+            continue
+        complete = waiting.pop(key)
+        ready.extend(complete)
+        objects += 1
+        size += sum(len(piece.content) for piece in complete)
+        if objects >= size_limit or size >= BATCH_BYTES:
+            yield ready
+            ready, objects, size = [], 0, 0
+    ready.extend(piece for pieces in waiting.values() for piece in pieces)
+    if ready:
+        yield ready
+
+
+def _blocks(stream: BinaryIO, path: Path) -> Iterator[bytes]:
+    """Yield whole lines in blocks of a few megabytes."""
+    guard = ExpansionGuard(path)
+    rest = b""
+    while block := stream.read(BATCH_BYTES // 2):
+        guard.add(len(block))
+        cut = block.rfind(b"\n") + 1
+        if cut == 0 and len(rest) + len(block) > LONGEST_LINE:
+            raise InputFileError(f"{path} has a line of over {LONGEST_LINE >> 20} MiB: it is no table of light curves.")
+        if cut == 0:
+            rest += block
+            continue
+        yield rest + block[:cut]
+        rest = block[cut:]
+    if rest:
+        yield rest
+
+
+def _text_pieces(match: Match, path: Path) -> Iterator[list[Piece]]:
+    from lcdvt.catalogs.text import scan_ids
+
+    form, layout = match.format, match.layout
+    assert layout is not None  # a text format's match always carries the layout
+    objects = _count_objects(form, layout, path)
+    if objects is None:
+        yield [Piece(str(path), path=path, match=match)]
+        return
+    size_limit = batch_size(objects)
+    with open_stream(path) as stream:
+        stream.read(layout.body)
+        pending, line = b"", layout.body_line
+        for block in _blocks(stream, path):
+            pending += block
+            scan = scan_ids(form, replace(layout, body=0), pending)
+            starts = np.flatnonzero(np.concatenate(([False], scan.text_hash[1:] != scan.text_hash[:-1])))
+            cut = 0
+            # The last object of the block may go on in the next one: it stays pending.
+            for row in starts[size_limit - 1 :: size_limit]:
+                here = int(scan.line_start[row])
+                yield [_text_block(match, layout, path, pending[cut:here], line)]
+                line += pending.count(b"\n", cut, here)
+                cut = here
+            pending = pending[cut:]
+        if pending:
+            yield [_text_block(match, layout, path, pending, line)]
+
+
+def _text_block(match: Match, layout: TextLayout, path: Path, content: bytes, line: int) -> Piece:
+    return Piece(str(path), content=content, match=replace(match, layout=replace(layout, body=0, body_line=line)))
+
+
+def _count_objects(form: Format, layout: TextLayout, path: Path) -> int | None:
+    """Count the objects of a file, or return None where the rows of an object do not stand together."""
+    from lcdvt.catalogs.text import scan_ids
+
+    runs = 0
+    seen: list[np.ndarray] = []
+    last: np.uint64 | None = None
+    with open_stream(path) as stream:
+        stream.read(layout.body)
+        for block in _blocks(stream, path):
+            hashes = scan_ids(form, replace(layout, body=0), block).text_hash
+            if hashes.size == 0:
+                continue
+            starts = hashes[np.concatenate(([last is None or hashes[0] != last], hashes[1:] != hashes[:-1]))]
+            runs += starts.size
+            seen.append(starts)
+            last = hashes[-1]
+    distinct = np.unique(np.concatenate(seen)).size if seen else 0
+    return runs if distinct == runs else None
+
+
+def _parquet_pieces(match: Match, path: Path) -> Iterator[list[Piece]]:
+    from lcdvt.catalogs.tables import id_strings, parquet_batches
+
+    form = match.format
+    runs: list[str] = []
+    for table in parquet_batches(path, form):
+        for object_id in id_strings(form, table, match.groups):
+            if not runs or runs[-1] != object_id:
+                runs.append(object_id)
+    if len(set(runs)) != len(runs):
+        yield [Piece(str(path), path=path, match=match)]
+        return
+    size_limit = batch_size(len(runs))
+    pending: pa.Table | None = None
+    for table in parquet_batches(path, form):
+        pending = table if pending is None else pa.concat_tables([pending, table])
+        ids = id_strings(form, pending, match.groups)
+        starts = np.flatnonzero(np.concatenate(([False], ids[1:] != ids[:-1])))
+        cut = 0
+        for row in starts[size_limit - 1 :: size_limit]:
+            yield [Piece(str(path), match=match, table=pending.slice(cut, row - cut).combine_chunks())]
+            cut = int(row)
+        pending = pending.slice(cut)
+    if pending is not None and pending.num_rows:
+        yield [Piece(str(path), match=match, table=pending.combine_chunks())]

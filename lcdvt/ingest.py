@@ -1,0 +1,224 @@
+"""The verb `ingest`: files of a survey -> clean, typed Parquet, resumable at any moment."""
+
+import json
+import platform
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+from lcdvt import __version__
+from lcdvt.batches import Batch, batch_size, file_batches, split_streams, stream_batches
+from lcdvt.catalogs.files import InputFile, list_files
+from lcdvt.catalogs.guess import guess_survey
+from lcdvt.catalogs.registry import find_survey
+from lcdvt.catalogs.survey import Survey
+from lcdvt.clean import find_rule
+from lcdvt.errors import InputFileError, LcdvtError
+from lcdvt.executors import run_batches
+from lcdvt.known_objects import KnownObjects
+from lcdvt.labels import catalogue_beside, load_catalogue
+from lcdvt.manifest import BatchRecord, Journal, input_key, locked
+from lcdvt.objects import write_objects
+from lcdvt.part import BatchTask, PartResult, make_part, objects_folder
+from lcdvt.progress import Progress, silent
+from lcdvt.workspace import SurveyFolder, workspace_folder, write_atomically
+
+PROBLEMS_KEPT: Final = 1000
+NO_CATALOGUE: Final = "none"
+_VERSIONS: Final = ("numpy", "pyarrow", "numba", "astropy")
+
+
+@dataclass
+class IngestResult:
+    """What an ingest did; also written as ingest.json."""
+
+    name: str
+    folder: Path
+    nothing_new: bool
+    totals: dict[str, Any]
+    labels: dict[str, Any]
+    new_objects: int
+    problems: list[str] = field(default_factory=list)
+
+
+def ingest(
+    *paths: str | Path,
+    survey: str | Path | Survey | None = None,
+    catalog: str | Path | None = None,
+    match_radius: str | None = None,
+    clean: str | None = None,
+    jobs: int | None = None,
+    dask: str | None = None,
+    name: str | None = None,
+    data: str | Path | None = None,
+    force: bool = False,
+    progress: Progress = silent,
+) -> IngestResult:
+    """Read light curves into the workspace.
+
+    Parameters
+    ----------
+    paths
+        Folders, files and archives of one survey.
+    survey
+        A built-in survey's name or a TOML file; None looks at the files.
+    catalog
+        A catalogue of labels; None takes labels.* or catalogue.* lying in the folder, "none" takes none.
+    match_radius
+        Match the catalogue by position within this angle ("1arcsec") instead of by id.
+    clean
+        A cleaning rule's name instead of the survey's own; "none" keeps every valid epoch.
+    jobs, dask
+        Worker processes (None: all cores), or a Dask scheduler's address.
+    name
+        The survey's name in the workspace; None takes the survey's own.
+    data
+        The workspace; None takes LCDVT_DATA or ./lcdvt-data.
+    force
+        Throw away what was ingested under this name and start anew.
+    progress
+        Called with the number of objects done.
+    """
+    if not paths:
+        raise InputFileError("nothing to ingest: give a folder or file of light curves.")
+    inputs = [Path(path) for path in paths]
+    catalogue_path = _catalogue_path(inputs, catalog)
+    files = list_files(inputs, {catalogue_path.resolve()} if catalogue_path else set())
+    if not files:
+        raise InputFileError(f"{', '.join(map(str, inputs))} holds no files: give a folder or file of light curves.")
+    catalogue = load_catalogue(catalogue_path, match_radius=match_radius) if catalogue_path else None
+    described = survey if isinstance(survey, Survey) else guess_survey(files) if survey is None else find_survey(survey)
+    rule_name = described.clean if clean is None else clean
+    rule = find_rule(rule_name, "--clean" if clean is not None else f"survey {described.name}")
+    folder = SurveyFolder(workspace_folder(data) / (name or described.name))
+
+    with locked(folder.progress):
+        if force:
+            _forget(folder)
+        journal = Journal(folder.progress)
+        journal.begin({"survey": described.toml, "clean": rule_name if isinstance(rule_name, str) else list(rule_name)})
+        _remove_unfinished(folder)
+        new_objects, problems, nothing_new = _ingest_new(folder, journal, described, rule, files, jobs, dask, progress)
+        totals = journal.totals()
+        if totals["objects"] == 0:
+            _forget(folder)
+            first = problems[0] if problems else "no file holds an object."
+            raise LcdvtError(
+                f"nothing could be ingested from {', '.join(map(str, inputs))} ({len(files)} files). First: {first}"
+            )
+        labels = write_objects(folder, described, catalogue)
+        journal.complete()
+        result = IngestResult(folder.root.name, folder.root, nothing_new, totals, labels, new_objects, problems)
+        _write_summary(folder, journal, described, result)
+    return result
+
+
+def _ingest_new(
+    folder: SurveyFolder,
+    journal: Journal,
+    survey: Survey,
+    rule: tuple[Any, ...],
+    files: list[InputFile],
+    jobs: int | None,
+    dask: str | None,
+    progress: Progress,
+) -> tuple[int, list[str], bool]:
+    """Ingest what the journal does not know yet; return the number of objects, problems, and whether there was nothing."""
+    finished = journal.finished_inputs()
+    new_files = [file for file in files if tuple(input_key(file)) not in finished]
+    if not new_files:
+        return 0, [], True
+    folder.survey_toml.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(folder.survey_toml, lambda path: path.write_text(survey.toml, encoding="utf-8"))
+    groups, streams = split_streams(survey, new_files)
+    size = journal.plan(batch_size(len(groups)))
+    batches = list_batches(survey, groups, streams, size, journal.stream_progress())
+    first_number = max((record.number for record in journal.records), default=-1) + 1
+    waiting: list[Batch] = []
+
+    def tasks() -> Iterator[BatchTask]:
+        for number, batch in enumerate(batches, first_number):
+            waiting.append(batch)
+            yield BatchTask(number, batch.pieces, survey, rule, folder)
+
+    known = KnownObjects(folder)
+    total = None if streams else len(groups)
+    objects = 0
+    problems: list[str] = []
+    for part in run_batches(make_part, tasks(), jobs=jobs, dask=dask):
+        batch = waiting.pop(0)
+        known.refuse_repeated(part)
+        part.commit()
+        journal.add(_record(part, batch))
+        objects += part.objects
+        problems.extend(part.problems[: max(PROBLEMS_KEPT - len(problems), 0)])
+        progress(objects, total, f"{len(problems)} problems" if problems else "")
+    return objects, problems, False
+
+
+def list_batches(
+    survey: Survey, groups: list[list[InputFile]], streams: list[InputFile], size: int, done: dict[tuple[Any, ...], int]
+) -> Iterator[Batch]:
+    """Yield all batches in their fixed order: small files first, then each archive and large file."""
+    yield from file_batches(groups, size)
+    for file in streams:
+        yield from stream_batches(survey, file, done.get(tuple(input_key(file)), 0))
+
+
+def _record(part: PartResult, batch: Batch) -> BatchRecord:
+    return BatchRecord(
+        number=part.number,
+        finished_inputs=[input_key(file) for file in batch.finished_inputs],
+        stream=[input_key(batch.stream[0]), batch.stream[1]] if batch.stream else None,
+        files=len(batch.finished_inputs),
+        files_skipped=part.files_skipped,
+        objects=part.objects,
+        epochs_read=part.epochs_read,
+        epochs=part.epochs,
+        dropped_epochs=dict(part.dropped_epochs),
+        dropped_objects=dict(part.dropped_objects),
+        feature_gaps=dict(part.feature_gaps),
+        problems=part.problems,
+    )
+
+
+def _catalogue_path(inputs: list[Path], catalog: str | Path | None) -> Path | None:
+    if catalog is None:
+        return catalogue_beside(inputs)
+    return None if str(catalog) == NO_CATALOGUE else Path(catalog)
+
+
+def _forget(folder: SurveyFolder) -> None:
+    for old in (folder.epochs, folder.features):
+        shutil.rmtree(old, ignore_errors=True)
+    for file in (folder.objects, folder.survey_toml, folder.summary):
+        file.unlink(missing_ok=True)
+    shutil.rmtree(objects_folder(folder), ignore_errors=True)
+    (folder.progress / "journal.jsonl").unlink(missing_ok=True)
+
+
+def _remove_unfinished(folder: SurveyFolder) -> None:
+    for place in (folder.root, folder.epochs, folder.features, objects_folder(folder)):
+        for leftover in place.glob(".*.unfinished"):
+            leftover.unlink()
+
+
+def _write_summary(folder: SurveyFolder, journal: Journal, survey: Survey, result: IngestResult) -> None:
+    problems = [problem for record in journal.records for problem in record.problems]
+    summary = {
+        "lcdvt": __version__,
+        "survey": survey.name,
+        "citation": survey.citation,
+        "settings": {"clean": (journal.settings or {}).get("clean")},
+        "seed": None,  # nothing in an ingest is random
+        "totals": result.totals,
+        "labels": result.labels,
+        "problems": problems[:PROBLEMS_KEPT],
+        "problems_not_listed": max(len(problems) - PROBLEMS_KEPT, 0),
+        "versions": {"python": platform.python_version(), **{package: version(package) for package in _VERSIONS}},
+    }
+    text = json.dumps(summary, indent=2, ensure_ascii=False)
+    write_atomically(folder.summary, lambda path: path.write_text(text, encoding="utf-8"))

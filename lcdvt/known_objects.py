@@ -1,0 +1,53 @@
+"""Which objects a survey has already, in eight bytes each: a repeated id is refused, whatever batch it comes in."""
+
+import hashlib
+
+import numpy as np
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from lcdvt.names import OBJECT_ID, SOURCE
+from lcdvt.part import PartResult, objects_folder
+from lcdvt.workspace import SurveyFolder
+
+
+def _hashes(object_ids: list[str]) -> NDArray[np.uint64]:
+    digests = b"".join(hashlib.blake2b(object_id.encode(), digest_size=8).digest() for object_id in object_ids)
+    return np.sort(np.frombuffer(digests, dtype=np.uint64))
+
+
+class KnownObjects:
+    """The ids of all committed parts, hashed; a hit is looked up before it counts."""
+
+    def __init__(self, folder: SurveyFolder):
+        self._folder = objects_folder(folder)
+        self._runs: list[NDArray[np.uint64]] = []
+        for part in sorted(self._folder.glob("part-*.parquet")):
+            self._add(_hashes(pq.read_table(part, columns=[OBJECT_ID])[OBJECT_ID].to_pylist()))
+
+    def _add(self, hashes: NDArray[np.uint64]) -> None:
+        self._runs.append(hashes)
+        # Runs grow like powers of two, so that n objects cost n log n in all.
+        while len(self._runs) > 1 and self._runs[-1].size >= self._runs[-2].size:
+            last = self._runs.pop()
+            self._runs[-1] = np.sort(np.concatenate((self._runs[-1], last)), kind="stable")
+
+    def refuse_repeated(self, part: PartResult) -> None:
+        """Drop from the part what is known already, and remember the rest."""
+        hashes = _hashes(part.object_ids)
+        suspicious = sum(int(np.isin(hashes, run, assume_unique=True).sum()) for run in self._runs)
+        if suspicious:
+            repeated = self._sources_of(set(part.object_ids))
+            if repeated:
+                part.drop(repeated)
+                hashes = _hashes(part.object_ids)
+        self._add(hashes)
+
+    def _sources_of(self, object_ids: set[str]) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for path in sorted(self._folder.glob("part-*.parquet")):
+            table = pq.read_table(path, columns=[OBJECT_ID, SOURCE])
+            for object_id, source in zip(table[OBJECT_ID].to_pylist(), table[SOURCE].to_pylist(), strict=True):
+                if object_id in object_ids:
+                    found[object_id] = source
+        return found

@@ -1,0 +1,175 @@
+"""Labels from a catalogue: by object id, or by position on the sky."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lcdvt.errors import InputFileError
+
+ID_NAMES: Final = ("object_id", "id", "objid", "object", "star", "starid", "star_id", "erosid", "machoid", "macho_id", "source_id",
+                   "internalid", "name", "objectid", "oid")  # fmt: skip
+CLASS_NAMES: Final = (
+    "label",
+    "class",
+    "classification",
+    "type",
+    "vartype",
+    "var_type",
+    "variability_type",
+    "survey_label",
+)
+RA_NAMES: Final = ("ra", "raj2000", "ra_deg", "radeg", "ra_icrs")
+DEC_NAMES: Final = ("dec", "dej2000", "dec_deg", "decdeg", "de_icrs", "decj2000")
+CATALOGUE_STEMS: Final = ("labels", "catalog", "catalogue")
+CATALOGUE_SUFFIXES: Final = (".csv", ".parquet", ".fits", ".fit", ".vot", ".xml", ".votable")
+
+
+@dataclass(frozen=True)
+class LabelCatalogue:
+    """Objects with the class a catalogue gives them."""
+
+    path: Path
+    ids: NDArray[Any] | None
+    classes: NDArray[Any] | None
+    ra: NDArray[np.float64] | None
+    dec: NDArray[np.float64] | None
+    match_radius_arcsec: float | None
+    """None: match by id."""
+
+    def join(self, objects: pd.DataFrame) -> pd.DataFrame:
+        """Return for each object the catalogue's class and position, missing where it has none."""
+        found = self._rows_by_position(objects) if self.match_radius_arcsec is not None else self._rows_by_id(objects)
+        known = found >= 0
+        result = pd.DataFrame({"survey_label": pd.Series(pd.NA, index=objects.index, dtype="string")})
+        result["ra"], result["dec"] = np.nan, np.nan
+        if self.classes is not None:
+            result.loc[known, "survey_label"] = self.classes[found[known]]
+        if self.ra is not None and self.dec is not None:
+            result.loc[known, "ra"], result.loc[known, "dec"] = self.ra[found[known]], self.dec[found[known]]
+        return result
+
+    def _rows_by_id(self, objects: pd.DataFrame) -> NDArray[np.int64]:
+        return np.asarray(pd.Index(self.ids).get_indexer(objects["object_id"]), dtype=np.int64)
+
+    def _rows_by_position(self, objects: pd.DataFrame) -> NDArray[np.int64]:
+        import astropy.units as u
+        from astropy.coordinates import SkyCoord
+
+        result = np.full(len(objects), -1, dtype=np.int64)
+        ra, dec = objects["ra"].to_numpy(), objects["dec"].to_numpy()
+        placed = np.flatnonzero(np.isfinite(ra) & np.isfinite(dec))
+        assert self.ra is not None and self.dec is not None  # load_catalogue asks for them
+        usable = np.flatnonzero(np.isfinite(self.ra) & np.isfinite(self.dec) & (np.abs(self.dec) <= 90))
+        if placed.size == 0 or usable.size == 0:
+            return result
+        stars = SkyCoord(ra[placed] * u.deg, dec[placed] * u.deg)
+        catalogue = SkyCoord(self.ra[usable] * u.deg, self.dec[usable] * u.deg)
+        nearest, separation, _ = stars.match_to_catalog_sky(catalogue)
+        near = separation.arcsec <= self.match_radius_arcsec
+        result[placed[near]] = usable[nearest[near]]
+        return result
+
+
+def catalogue_beside(paths: list[Path]) -> Path | None:
+    """Return the label catalogue that lies in a given folder itself (labels.csv, catalogue.fits …), if any."""
+    for path in paths:
+        if path.is_dir():
+            for stem in CATALOGUE_STEMS:
+                for suffix in CATALOGUE_SUFFIXES:
+                    if (path / f"{stem}{suffix}").is_file():
+                        return path / f"{stem}{suffix}"
+    return None
+
+
+def parse_radius(text: str) -> float:
+    """Return an angle such as "1arcsec", "0.5 arcmin" or "2\\"" in arcseconds."""
+    from astropy.coordinates import Angle
+
+    try:
+        if text.strip().replace(".", "", 1).isdigit():
+            raise ValueError("no unit")
+        arcsec = float(Angle(text).arcsec)
+    except ValueError as error:
+        raise InputFileError(f"--match-radius {text!r} is not an angle: write for example 1arcsec.") from error
+    if not 0 < arcsec < 3600:
+        raise InputFileError(f"--match-radius {text!r}: an angle above zero and below one degree is needed.")
+    return arcsec
+
+
+def load_catalogue(path: Path, *, match_radius: str | None = None) -> LabelCatalogue:
+    """Read a catalogue of labels: CSV, Parquet, FITS or VOTable; columns are found by their usual names."""
+    table = _read(path)
+    names = {str(column).strip().lower(): column for column in table.columns}
+    ids = _column(table, names, ID_NAMES)
+    classes = _column(table, names, CLASS_NAMES)
+    ra, dec = _column(table, names, RA_NAMES), _column(table, names, DEC_NAMES)
+    if match_radius is not None and (ra is None or dec is None):
+        raise InputFileError(
+            f"{path} has no columns ra and dec for --match-radius; it has {', '.join(map(str, table.columns))}."
+        )
+    if match_radius is None and ids is None:
+        raise InputFileError(
+            f"{path} has no id column ({', '.join(ID_NAMES[:4])} …); it has {', '.join(map(str, table.columns))}: "
+            "rename one, or match by position with --match-radius 1arcsec."
+        )
+    if classes is None and (ra is None or dec is None):
+        raise InputFileError(
+            f"{path} has neither a class column ({', '.join(CLASS_NAMES[:4])} …) nor ra and dec: nothing to take from it."
+        )
+    if ids is not None:
+        keep = ~pd.Series(ids).duplicated().to_numpy()
+        ids, classes, ra, dec = (None if column is None else column[keep] for column in (ids, classes, ra, dec))
+    return LabelCatalogue(
+        path,
+        None if ids is None else ids.str.strip().to_numpy(),
+        None if classes is None else classes.str.strip().replace("", pd.NA).to_numpy(),
+        None if ra is None else _degrees(ra, "ra", path),
+        None if dec is None else _degrees(dec, "dec", path),
+        None if match_radius is None else parse_radius(match_radius),
+    )
+
+
+def _degrees(values: pd.Series, name: str, path: Path) -> NDArray[np.float64]:
+    numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float)
+    if values.notna().any() and not np.isfinite(numbers).any():
+        raise InputFileError(f"{path}: the column {name} is not in decimal degrees: convert it first.")
+    return numbers
+
+
+def _column(table: pd.DataFrame, names: dict[str, Any], wanted: tuple[str, ...]) -> pd.Series | None:
+    for name in wanted:
+        if name in names:
+            return table[names[name]].astype("string")
+    return None
+
+
+def _read(path: Path) -> pd.DataFrame:
+    if not path.is_file():
+        raise InputFileError(f"catalogue {path} does not exist.")
+    try:
+        kind = path.name.lower().removesuffix(".gz")
+        if kind.endswith(".parquet"):
+            return pd.read_parquet(path)
+        if kind.endswith((".fits", ".fit", ".vot", ".xml", ".votable")):
+            from astropy.table import Table
+
+            table = Table.read(path, format="fits" if kind.endswith((".fits", ".fit")) else "votable")
+            table.convert_bytestring_to_unicode()
+            return table.to_pandas()
+        # Ids and classes are text even where they look like numbers: 007 is not 7.
+        return pd.read_csv(
+            path,
+            dtype="string",
+            comment="#",
+            skipinitialspace=True,
+            encoding_errors="replace",
+            sep=None,
+            engine="python",
+        )
+    except Exception as error:  # each library raises its own kinds for a damaged file
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputFileError(f"catalogue {path} cannot be read: {reason}") from error

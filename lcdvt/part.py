@@ -1,0 +1,159 @@
+"""One batch becomes one part: read, arrange, clean, write. Runs in a worker, touches nothing else."""
+
+import errno
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from lcdvt.batches import Piece
+from lcdvt.catalogs.curves import RawObject, join_curves
+from lcdvt.catalogs.files import MEMBER_SEPARATOR
+from lcdvt.catalogs.survey import Survey
+from lcdvt.clean import Step, clean
+from lcdvt.epochs import EpochBlock, block_from_raw, epochs_metadata
+from lcdvt.errors import WorkspaceError
+from lcdvt.names import BAND, DEC, OBJECT_ID, RA, SOURCE, SURVEY_LABEL, n_epochs_column
+from lcdvt.workspace import SurveyFolder, part_name, write_atomically
+
+PART: Final = "part"
+_DISK_TROUBLE: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
+
+
+@dataclass(frozen=True)
+class BatchTask:
+    """What a worker needs to make one part."""
+
+    number: int
+    pieces: tuple[Piece, ...]
+    survey: Survey
+    rule: tuple[Step, ...]
+    folder: SurveyFolder
+
+
+@dataclass
+class PartResult:
+    """A part that is written but not yet in place, and what happened on the way."""
+
+    number: int
+    folder: SurveyFolder
+    object_ids: list[str]
+    sources: list[str]
+    files_skipped: int
+    epochs_read: int
+    epochs: int
+    dropped_epochs: Counter[str]
+    dropped_objects: Counter[str]
+    problems: list[str]
+    feature_gaps: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def objects(self) -> int:
+        """The number of objects in the part."""
+        return len(self.object_ids)
+
+    @property
+    def staged(self) -> dict[Path, Path]:
+        """Where each file is written, and where it goes when the part is committed."""
+        name = part_name(self.number)
+        return {
+            place / f".{name}.unfinished": place / name for place in (self.folder.epochs, objects_folder(self.folder))
+        }
+
+    def commit(self) -> None:
+        """Put the part in place."""
+        for unfinished, final in self.staged.items():
+            if unfinished.exists():
+                unfinished.replace(final)
+
+    def drop(self, repeated: dict[str, str]) -> None:
+        """Leave out objects that another part has already (id -> where it was read from)."""
+        for unfinished in self.staged:
+            table = pq.read_table(unfinished)
+            kept = table.filter(pc.invert(pc.is_in(table[OBJECT_ID], pa.array(list(repeated)))))
+            self.epochs -= (table.num_rows - kept.num_rows) if BAND in table.column_names else 0
+            write_atomically(unfinished, lambda path, kept=kept: _write_parquet(kept, path))
+        for object_id, source in zip(self.object_ids, self.sources, strict=True):
+            if object_id in repeated:
+                self.problems.append(
+                    f"{source}: object {object_id} was already read from {repeated[object_id]}; "
+                    "this one is skipped: give each object once, or use --force to ingest anew."
+                )
+        self.dropped_objects["read before"] += len(repeated)
+        self.object_ids = [object_id for object_id in self.object_ids if object_id not in repeated]
+
+
+def objects_folder(folder: SurveyFolder) -> Path:
+    """Return where the objects of each part wait to be joined with their labels."""
+    return folder.progress / "objects"
+
+
+def make_part(task: BatchTask) -> PartResult:
+    """Read, arrange, clean and write one batch; the files wait under temporary names for `commit`."""
+    curves = join_curves(piece.read(task.survey) for piece in task.pieces)
+    files_with_objects = {found.source for found in curves.objects}
+    epochs_read = curves.epochs.time.size
+    block = block_from_raw(task.survey, curves)
+    clean(block, task.rule)
+    result = PartResult(
+        number=task.number,
+        folder=task.folder,
+        object_ids=[found.object_id for found in block.objects],
+        sources=[found.source for found in block.objects],
+        files_skipped=len({piece.name for piece in task.pieces} - files_with_objects),
+        epochs_read=epochs_read,
+        epochs=block.mjd.size,
+        dropped_epochs=block.dropped_epochs,
+        dropped_objects=block.dropped_objects,
+        problems=curves.problems,
+    )
+    if not block.objects:
+        return result
+    epochs = block.to_arrow().replace_schema_metadata(epochs_metadata(task.survey))
+    objects = _objects_table(task, block)
+    try:
+        for unfinished, final in result.staged.items():
+            table = epochs if final.parent == task.folder.epochs else objects
+            write_atomically(unfinished, lambda path, table=table: _write_parquet(table, path))
+    except OSError as error:
+        if error.errno in _DISK_TROUBLE:
+            raise WorkspaceError(
+                f"{task.folder.root} cannot be written: {error.strerror}. What was finished is kept: make room and run the same command again."
+            ) from error
+        raise
+    return result
+
+
+def _write_parquet(table: pa.Table, path: Path) -> None:
+    # Ids and bands repeat, numbers do not: a dictionary for the former only. Without the Arrow schema readers
+    # get plain strings back instead of dictionaries that differ from part to part.
+    text = [name for name in table.column_names if not pa.types.is_floating(table.schema.field(name).type)]
+    pq.write_table(table, path, compression="zstd", compression_level=1, use_dictionary=text, store_schema=False)
+
+
+def _objects_table(task: BatchTask, block: EpochBlock) -> pa.Table:
+    counts = block.epochs_per_band()
+    columns: dict[str, Any] = {
+        OBJECT_ID: pa.array([found.object_id for found in block.objects], pa.string()),
+        SURVEY_LABEL: pa.array([_own_label(task.survey, found) for found in block.objects], pa.string()),
+        RA: np.array([found.ra for found in block.objects]),
+        DEC: np.array([found.dec for found in block.objects]),
+    }
+    for position, band in enumerate(task.survey.bands):
+        columns[n_epochs_column(band)] = counts[:, position]
+    columns[SOURCE] = pa.array([found.source for found in block.objects], pa.string())
+    columns[PART] = np.full(len(block.objects), task.number, dtype=np.int32)
+    return pa.table(columns)
+
+
+def _own_label(survey: Survey, found: RawObject) -> str | None:
+    """Return the class that the light-curve file or the nearest class folder gives."""
+    if found.survey_label:
+        return found.survey_label
+    folders = PurePosixPath(found.source.replace(MEMBER_SEPARATOR, "/")).parts[:-1]
+    return next((label for folder in reversed(folders) if (label := survey.folder_class(folder))), None)
