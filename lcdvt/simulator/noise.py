@@ -38,6 +38,7 @@ class Band:
     unquoted_scatter: float
     missing: tuple[float, float]  # range of the share of epochs a star has lost in this band
     saturated_above: float  # magnitudes brighter than this are lost
+    calibration: float  # spread of the zero point from chip to chip
     outlier_chance: float = 0.004
     wild_error_chance: float = 0.001
     largest_error: float = 9.8
@@ -51,7 +52,8 @@ class Band:
         """Observe `truth`; `crowding` multiplies all errors of the star, `error_factor` those of each epoch."""
         epochs = truth.size
         sky = self.sky_error * crowding * error_factor * 10 ** (0.4 * (truth - self.sky_magnitude))
-        quoted = np.hypot(sky, self.floor) * np.exp(0.08 * rng.standard_normal(epochs))
+        floor = self.floor * crowding * np.sqrt(error_factor)
+        quoted = np.hypot(sky, floor) * np.exp(0.08 * rng.standard_normal(epochs))
         scatter = np.hypot(quoted * rng.uniform(1.0, 1.35), self.unquoted_scatter)
         flux = 1 + scatter / POGSON * rng.standard_normal(epochs)
         mag = truth - POGSON * np.log(np.maximum(flux, FAINTEST_FLUX))

@@ -55,12 +55,12 @@ def _observe(
     kept = rng.random(visits.mjd.size) < 0.97
     visits = Visits(visits.mjd[kept], visits.error_factor[kept], visits.airmass[kept])
     delta_v, delta_i = star.curve(visits.mjd - survey.campaign.first_mjd)
-    crowding = float(np.exp(0.2 * rng.standard_normal()))
+    crowding = float(np.exp(0.28 * rng.standard_normal()))
     lost = rng.integers(len(survey.bands)) if rng.random() < survey.one_band_lost else None
     measured, mean_mag, amplitude = {}, {}, {}
     noticed = False
     for number, band in enumerate(survey.bands):
-        truth = band.magnitude(star.mean_v + delta_v, star.mean_i + delta_i)
+        truth = band.magnitude(star.mean_v + delta_v, star.mean_i + delta_i) + band.calibration * rng.standard_normal()
         one = band.measure(rng, truth, visits.error_factor, crowding)
         if number == lost:
             one = Measured(one.mag, one.err, np.zeros_like(one.seen))
