@@ -69,7 +69,7 @@ def _rrc(rng: np.random.Generator, sky: Sky) -> Star:
 
 def _fundamental_cepheid(rng: np.random.Generator, sky: Sky) -> Star:
     # Most are short: the mass function, cut where the instability strip begins.
-    log_period = float(np.clip(0.33 + rng.gamma(2.0, 0.15) + rng.normal(0, 0.05), 0.0, 1.75))
+    log_period = float(np.clip(0.24 + rng.gamma(2.0, 0.16) + rng.normal(0, 0.05), 0.0, 1.75))
     # The 2:1 resonance near ten days (the Hertzsprung progression): the second harmonic weakens and
     # its phase swings through it.
     detuning = (log_period - 1.0) / 0.12
