@@ -176,7 +176,7 @@ def _number(data: NDArray[np.uint8], start: int, stop: int) -> tuple[float, int]
 
 
 @numba.njit(cache=True)
-def _scan(data, separator, comment, wanted, text_at, n_numeric, n_text, n_identity, column_count):  # type: ignore[no-untyped-def]  # noqa: PLR0913
+def _scan(data, separator, comment, wanted, text_at, n_numeric, n_text, n_identity, column_count):  # type: ignore[no-untyped-def]
     size = data.size
     lines = 1
     for i in range(size):

@@ -214,12 +214,14 @@ class Survey:
             unknown -= set(self.bands)
             if unknown:
                 raise SurveyError(
-                    f"survey {self.name!r}, format {form.name!r}: band {sorted(unknown)[0]!r} is not among bands = {list(self.bands)}."
+                    f"survey {self.name!r}, format {form.name!r}: band {sorted(unknown)[0]!r} is not among "
+                    f"bands = {list(self.bands)}."
                 )
-            has_errors = form.err is not None or all(band.err is not None for band in form.wide) and form.wide
+            has_errors = form.err is not None or (all(band.err is not None for band in form.wide) and form.wide)
             if not has_errors and self.constant_error is None:
                 raise SurveyError(
-                    f"survey {self.name!r}, format {form.name!r}: no error column: give err, or magnitude.constant_error."
+                    f"survey {self.name!r}, format {form.name!r}: no error column: "
+                    "give err, or magnitude.constant_error."
                 )
 
     def canonical_class(self, survey_label: str) -> str:

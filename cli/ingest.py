@@ -23,7 +23,7 @@ def ingest(
     catalog: Annotated[
         str | None,
         typer.Option(
-            help="Labels: CSV, Parquet, FITS or VOTable; default: labels.* or catalogue.* in the folder; 'none': no labels."
+            help="Labels: CSV, Parquet, FITS or VOTable; default: labels.* or catalogue.* in the folder; or none."
         ),
     ] = None,
     match_radius: Annotated[
@@ -48,8 +48,8 @@ def ingest(
 
     with progress_display("ingest") as progress:
         result = run(
-            *paths, survey=survey, catalog=catalog, match_radius=match_radius, clean=clean, jobs=jobs, dask=dask, name=name,
-            data=data, force=force, progress=progress,
+            *paths, survey=survey, catalog=catalog, match_radius=match_radius, clean=clean, jobs=jobs, dask=dask,
+            name=name, data=data, force=force, progress=progress,
         )  # fmt: skip
     for problem in result.problems[:PROBLEMS_SHOWN]:
         err.print(f"skipped: {problem}", style="yellow", markup=False)

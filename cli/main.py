@@ -7,6 +7,7 @@ import click
 import typer
 
 from lcdvt import __version__
+from lcdvt.cli import surveys
 from lcdvt.cli.console import err
 from lcdvt.cli.ingest import ingest
 from lcdvt.errors import LcdvtError
@@ -39,6 +40,7 @@ def _root(
 
 
 app.command()(ingest)
+app.add_typer(surveys.app, name="surveys")
 
 
 def main() -> None:

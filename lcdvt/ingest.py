@@ -126,7 +126,7 @@ def _ingest_new(
     dask: str | None,
     progress: Progress,
 ) -> tuple[int, list[str], bool]:
-    """Ingest what the journal does not know yet; return the number of objects, problems, and whether there was nothing."""
+    """Ingest what the journal does not know; return the objects' number, the problems, whether nothing was new."""
     finished = journal.finished_inputs()
     new_files = [file for file in files if tuple(input_key(file)) not in finished]
     if not new_files:

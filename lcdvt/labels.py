@@ -10,18 +10,11 @@ from numpy.typing import NDArray
 
 from lcdvt.errors import InputFileError
 
-ID_NAMES: Final = ("object_id", "id", "objid", "object", "star", "starid", "star_id", "erosid", "machoid", "macho_id", "source_id",
-                   "internalid", "name", "objectid", "oid")  # fmt: skip
-CLASS_NAMES: Final = (
-    "label",
-    "class",
-    "classification",
-    "type",
-    "vartype",
-    "var_type",
-    "variability_type",
-    "survey_label",
+ID_NAMES: Final = tuple(
+    "object_id id objid object star starid star_id erosid "
+    "machoid macho_id source_id internalid name objectid oid".split()
 )
+CLASS_NAMES: Final = tuple("label class classification type vartype var_type variability_type survey_label".split())
 RA_NAMES: Final = ("ra", "raj2000", "ra_deg", "radeg", "ra_icrs")
 DEC_NAMES: Final = ("dec", "dej2000", "dec_deg", "decdeg", "de_icrs", "decj2000")
 CATALOGUE_STEMS: Final = ("labels", "catalog", "catalogue")
@@ -86,7 +79,7 @@ def catalogue_beside(paths: list[Path]) -> Path | None:
 
 
 def parse_radius(text: str) -> float:
-    """Return an angle such as "1arcsec", "0.5 arcmin" or "2\\"" in arcseconds."""
+    """Return an angle such as "1arcsec", "0.5 arcmin" or "2arcsec" in arcseconds."""
     from astropy.coordinates import Angle
 
     try:
@@ -118,7 +111,8 @@ def load_catalogue(path: Path, *, match_radius: str | None = None) -> LabelCatal
         )
     if classes is None and (ra is None or dec is None):
         raise InputFileError(
-            f"{path} has neither a class column ({', '.join(CLASS_NAMES[:4])} …) nor ra and dec: nothing to take from it."
+            f"{path} has neither a class column ({', '.join(CLASS_NAMES[:4])} …) nor ra and dec: "
+            "there is nothing to take from it."
         )
     if ids is not None:
         keep = ~pd.Series(ids).duplicated().to_numpy()

@@ -71,7 +71,8 @@ class Journal:
         if "settings" in line:
             if line.get("journal") != JOURNAL_VERSION:
                 raise WorkspaceError(
-                    f"{self.path} was written by another version of lcdvt (journal {line.get('journal')}): use --force to ingest anew."
+                    f"{self.path} was written by another version of lcdvt (journal {line.get('journal')}): "
+                    "use --force to ingest anew."
                 )
             self.settings = line["settings"]
         elif "plan" in line:

@@ -123,7 +123,8 @@ def make_part(task: BatchTask) -> PartResult:
     except OSError as error:
         if error.errno in _DISK_TROUBLE:
             raise WorkspaceError(
-                f"{task.folder.root} cannot be written: {error.strerror}. What was finished is kept: make room and run the same command again."
+                f"{task.folder.root} cannot be written: {error.strerror}. What was finished is kept: "
+                "make room and run the same command again."
             ) from error
         raise
     return result

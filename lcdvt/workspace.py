@@ -76,7 +76,7 @@ def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
     unfinished = Path(name)
     try:
         write(unfinished)
-        os.chmod(unfinished, 0o666 & ~_umask())
+        unfinished.chmod(0o666 & ~_umask())
         with unfinished.open("rb") as written:
             os.fsync(written.fileno())
         unfinished.replace(path)

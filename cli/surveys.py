@@ -1,0 +1,113 @@
+"""`lcdvt surveys`: list, explain and describe surveys."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lcdvt.cli.console import out
+
+app = typer.Typer(help="List, explain and describe surveys.", invoke_without_command=True)
+
+
+@app.callback()
+def list_surveys(context: typer.Context) -> None:
+    """List the surveys that lcdvt reads by name."""
+    if context.invoked_subcommand is not None:
+        return
+    from rich.table import Table
+
+    from lcdvt.catalogs.registry import builtin_surveys
+
+    table = Table("survey", "what", "bands", "formats", box=None, title="Surveys known by name", title_justify="left")
+    for survey in builtin_surveys():
+        table.add_row(
+            survey.name, survey.title, " ".join(survey.bands), "; ".join(form.name for form in survey.formats)
+        )
+    out.print(table)
+    out.print(
+        "`lcdvt surveys show NAME` explains one; `lcdvt surveys new NAME FILE` describes one of your own.", markup=False
+    )
+
+
+@app.command()
+def show(
+    name: Annotated[str, typer.Argument(help="A survey's name, or a TOML file.")],
+    toml: Annotated[bool, typer.Option("--toml", help="Print the TOML description itself.")] = False,
+) -> None:
+    """Explain a survey: what its files look like and what their numbers mean."""
+    from rich.table import Table
+
+    from lcdvt.catalogs.registry import find_survey
+
+    survey = find_survey(name)
+    if toml:
+        out.print(survey.toml, markup=False, highlight=False)
+        return
+    table = Table(box=None, show_header=False, title=f"{survey.name}: {survey.title}", title_justify="left")
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column()
+    table.add_row("cite", survey.citation or "(no citation given)")
+    table.add_row("bands", " ".join(survey.bands) + (" (blue to red)" if len(survey.bands) > 1 else ""))
+    table.add_row("dates", survey.time.describe())
+    table.add_row("magnitudes", survey.magnitude_kind)
+    table.add_row("no value", f"magnitude {_values(survey.mag_sentinels)}, error {_values(survey.err_sentinels)}")
+    table.add_row("periods", f"{survey.period_range[0]:g} to {survey.period_range[1]:g} days")
+    table.add_row(
+        "cleaning",
+        survey.clean if isinstance(survey.clean, str) else ", ".join(str(step["step"]) for step in survey.clean),
+    )
+    for label, aliases in survey.classes.items():
+        table.add_row(f"class {label}", ", ".join(aliases))
+    if survey.class_folders:
+        table.add_row("class folders", ", ".join(survey.class_folders))
+    for form in survey.formats:
+        many = "many objects per file" if form.many_objects else "one object per file"
+        layout = (
+            "bands side by side in a row"
+            if form.wide
+            else "one band per file"
+            if form.splits_objects_by_band
+            else "one band per row"
+        )
+        table.add_row("format", f"{form.name}: {form.type}, {many}, {layout}, id {form.id}")
+    out.print(table, markup=False)
+
+
+def _values(sentinels: tuple[float, ...]) -> str:
+    return ", ".join(f"{value:g}" for value in sentinels) or "(none)"
+
+
+@app.command()
+def new(
+    name: Annotated[str, typer.Argument(help="The new survey's name.")],
+    file: Annotated[Path, typer.Argument(help="One of its light-curve files.")],
+    output: Annotated[Path | None, typer.Option("--out", help="Where to write; default: NAME.toml here.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing description.")] = False,
+) -> None:
+    """Look at a light-curve file and write a TOML description that reads it, guesses marked."""
+    from lcdvt.catalogs.describe import describe_file
+    from lcdvt.catalogs.files import open_stream
+    from lcdvt.catalogs.reader import read_file
+    from lcdvt.catalogs.survey import survey_from_toml
+    from lcdvt.epochs import block_from_raw
+    from lcdvt.errors import LcdvtError, SurveyError
+    from lcdvt.workspace import write_atomically
+
+    target = output or Path(f"{name}.toml")
+    if target.exists() and not force:
+        raise LcdvtError(f"{target} exists: use --force to overwrite it, or --out for another place.")
+    text = describe_file(name, file)
+    survey = survey_from_toml(text, str(target))
+    with open_stream(file) as stream:
+        curves = read_file(survey, stream.read(), str(file))
+    block = block_from_raw(survey, curves)
+    if not block.objects:
+        reason = curves.problems[0] if curves.problems else "no valid epoch was found"
+        raise SurveyError(f"{file} could not be described: {reason}")
+    write_atomically(target, lambda path: path.write_text(text, encoding="utf-8"))
+    out.print(f"{target} reads {file.name}: {len(block.objects)} objects, {block.mjd.size} epochs.", markup=False)
+    for line in text.splitlines():
+        if "guess" in line and not line.startswith("#"):
+            out.print(f"  {line}", markup=False, highlight=False)
+    out.print(f"Check the guesses, then: lcdvt ingest FOLDER --survey {target}", markup=False)
