@@ -1,0 +1,105 @@
+"""What to extract: the request that decides every column's name and place."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from lcdvt.features.spec import FEATURE_SETS, FeatureError, resolve_features
+from lcdvt.features.table import ALL_BANDS, FEATURES, SINGLE_BAND, TWO_BANDS
+
+Engine = Literal["fast", "feets"]
+ENGINES: Final[tuple[Engine, ...]] = ("fast", "feets")
+
+DEFAULT_MINIMUM_EPOCHS: Final = 10
+BLUE_TO_RED: Final = "uUbBgGvVrRiIzZyYJHK"
+
+
+@dataclass(frozen=True)
+class FeatureConfig:
+    """A request for features.
+
+    Attributes
+    ----------
+    bands
+        The survey's bands, blue to red; two-band features compare the first two.
+    features
+        A set's name ("fats", "all"), or feature names.
+    engine
+        "fast" (this package's kernels) or "feets" (the installed feets).
+    period_range
+        Shortest and longest period (days) to search. With it a set of features includes the period search.
+    minimum_epochs
+        A light curve with fewer usable epochs has NaN features.
+    """
+
+    bands: tuple[str, ...]
+    features: str | tuple[str, ...] = "fats"
+    engine: Engine = "fast"
+    period_range: tuple[float, float] | None = None
+    minimum_epochs: int = DEFAULT_MINIMUM_EPOCHS
+
+    def __post_init__(self) -> None:
+        if not self.bands or len(set(self.bands)) != len(self.bands):
+            raise FeatureError(f"bands {self.bands}: name each of the survey's bands once, at least one.")
+        if self.engine not in ENGINES:
+            raise FeatureError(f"no feature engine is called {self.engine!r}: take one of {', '.join(ENGINES)}.")
+        if self.minimum_epochs < 2:
+            raise FeatureError(f"minimum_epochs {self.minimum_epochs}: no feature of a single epoch has a meaning.")
+        if self.period_range is not None and not 0 < self.period_range[0] < self.period_range[1] < float("inf"):
+            raise FeatureError(
+                f"period_range {self.period_range}: give shortest and longest period in days, 0 < a < b."
+            )
+        if self.wants_period and self.period_range is None:
+            raise FeatureError("Period needs period_range=(shortest, longest) in days; the survey's TOML holds one.")
+
+    @property
+    def is_named_set(self) -> bool:
+        """Whether a set was asked for rather than features by name."""
+        return isinstance(self.features, str) and self.features in FEATURE_SETS
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The features' names in the table's order."""
+        chosen = resolve_features(self.features)
+        if self.is_named_set and self.period_range is not None:
+            chosen = tuple(name for name in FEATURES if name in chosen or FEATURES[name].bands_needed == ALL_BANDS)
+        return chosen
+
+    @property
+    def wants_period(self) -> bool:
+        """Whether the period search is part of the request."""
+        return any(FEATURES[name].bands_needed == ALL_BANDS for name in self.names)
+
+    def single_band_names(self) -> tuple[str, ...]:
+        """Return the features computed in each band."""
+        return tuple(name for name in self.names if FEATURES[name].bands_needed == SINGLE_BAND)
+
+    def two_band_names(self) -> tuple[str, ...]:
+        """Return the features of two bands; none in a survey of one band."""
+        if len(self.bands) < TWO_BANDS:
+            return ()
+        return tuple(name for name in self.names if FEATURES[name].bands_needed == TWO_BANDS)
+
+    def period_names(self) -> tuple[str, ...]:
+        """Return the columns of the period search."""
+        return tuple(name for name in self.names if FEATURES[name].bands_needed == ALL_BANDS)
+
+    def columns(self) -> tuple[str, ...]:
+        """Return the feature columns: band after band, then two-band features, then the period."""
+        per_band = tuple(band_column(name, band) for band in self.bands for name in self.single_band_names())
+        return (*per_band, *self.two_band_names(), *self.period_names())
+
+
+def band_column(feature: str, band: str) -> str:
+    """Return the name of a single-band feature's column."""
+    return f"{feature}_{band}"
+
+
+def order_bands(bands: Iterable[str]) -> tuple[str, ...]:
+    """Sort bands blue to red as far as their first letter tells, then by name."""
+
+    def place(band: str) -> tuple[int, str]:
+        position = BLUE_TO_RED.find(band[:1]) if band else -1
+        return (position if position >= 0 else len(BLUE_TO_RED), band)
+
+    return tuple(sorted(set(bands), key=place))

@@ -1,0 +1,198 @@
+"""Epochs in, features out: one batch here, many batches on every core or on a cluster."""
+
+import itertools
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lcdvt.executors import run_batches
+from lcdvt.features.config import Engine, FeatureConfig, order_bands
+from lcdvt.features.gate import EPOCH_REASONS, PASSED, REASONS, Gated, GateReport, gate
+from lcdvt.features.spec import FeatureError
+from lcdvt.names import BAND, MAG, MAG_ERR, MJD, OBJECT_ID
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+REPORT_KEY: Final = b"lcdvt.gate"
+EPOCH_COLUMNS: Final = (OBJECT_ID, BAND, MJD, MAG, MAG_ERR)
+# Large enough to hide what a batch costs to send, small enough to keep two cores equally busy.
+OBJECTS_PER_BATCH: Final = 200
+OTHER_BAND: Final = "band not among those asked for"
+
+
+def extract(
+    epochs: "pd.DataFrame | pa.Table",
+    features: str | Iterable[str] = "fats",
+    engine: Engine = "fast",
+    jobs: int | None = 1,
+    *,
+    bands: Iterable[str] | None = None,
+    period_range: tuple[float, float] | None = None,
+    dask: str | None = None,
+) -> "pd.DataFrame":
+    """Compute features of every object.
+
+    Parameters
+    ----------
+    epochs
+        Columns object_id, band, mjd, mag, mag_err, in any order of rows.
+    features
+        "fats", "all", or feature names (`lcdvt features` lists them).
+    engine
+        "fast" for this package's kernels, "feets" for the installed feets.
+    jobs
+        Worker processes; None takes every core.
+    bands
+        Blue to red; from the data if not given.
+    period_range
+        Shortest and longest period in days; with it the columns Period, Period_fap and Period_power are added.
+    dask
+        A Dask scheduler's address, or "local".
+
+    Returns
+    -------
+    One row per object, sorted by object_id, NaN where a feature has no value. `extraction_report` tells why.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> night = np.arange(50.0)
+    >>> epochs = pd.DataFrame({"object_id": "star", "band": "V", "mjd": night, "mag": np.sin(night), "mag_err": 0.1})
+    >>> extract(epochs, ["Mean", "Std"]).round(3).to_dict("records")
+    [{'object_id': 'star', 'Mean_V': 0.006, 'Std_V': 0.71}]
+    """
+    table = _sorted_by_object(_as_table(epochs))
+    chosen_bands = tuple(bands) if bands is not None else order_bands(_distinct(table, BAND))
+    chosen_features = features if isinstance(features, str) else tuple(features)
+    # An empty table names no band; its result still has to have columns.
+    config = FeatureConfig(chosen_bands or ("",), chosen_features, engine, period_range)
+    batch = partial(extract_table, config=config)
+    parts = list(run_batches(batch, _batches(table), jobs=jobs, dask=dask))
+    report = sum((extraction_report(part) for part in parts), GateReport())
+    frame = pa.concat_tables(part.replace_schema_metadata() for part in parts).to_pandas()
+    frame.attrs[REPORT_KEY.decode()] = report.to_json()
+    return frame
+
+
+def extract_table(epochs: pa.Table, config: FeatureConfig) -> pa.Table:
+    """Compute the features of one batch in this process.
+
+    Parameters
+    ----------
+    epochs
+        The epochs table, an object's rows together.
+    config
+        What to compute; it alone decides the columns.
+
+    Returns
+    -------
+    object_id and one float64 column per feature; the gate's report is in the schema's metadata.
+    """
+    objects, codes = _encode_objects(epochs)
+    band_codes = pc.index_in(epochs[BAND].cast(pa.string()), pa.array(config.bands, pa.string()))
+    known = np.asarray(band_codes.is_valid())
+    keys = codes * len(config.bands) + np.asarray(band_codes.fill_null(0))
+    columns = [_floats(epochs[name]) for name in (MJD, MAG, MAG_ERR)]
+    order = None if known.all() and np.all(keys[1:] >= keys[:-1]) else np.argsort(keys, kind="stable")
+    if order is not None:
+        order = order[known[order]]
+        keys, columns = keys[order], [column[order] for column in columns]
+    bounds = np.searchsorted(keys, np.arange(len(objects) * len(config.bands) + 1))
+    gated = gate(columns[0], columns[1], columns[2], bounds, config.minimum_epochs)
+    values = _values(gated, config, len(objects))
+    report = _report(gated, len(objects), config.bands, int((~known).sum()))
+    arrays = [objects, *(pa.array(values[:, i], pa.float64()) for i in range(values.shape[1]))]
+    result = pa.Table.from_arrays(arrays, names=[OBJECT_ID, *config.columns()])
+    return result.replace_schema_metadata({REPORT_KEY: report.to_json()})
+
+
+def extraction_report(features: "pa.Table | pd.DataFrame") -> GateReport:
+    """Return why features are NaN, as counted when `features` was computed (empty if it is not known)."""
+    if isinstance(features, pa.Table):
+        text = (features.schema.metadata or {}).get(REPORT_KEY)
+    else:
+        text = features.attrs.get(REPORT_KEY.decode())
+    return GateReport.from_json(text) if text else GateReport()
+
+
+def _values(gated: Gated, config: FeatureConfig, objects: int) -> np.ndarray:
+    """Return the feature matrix in the order of `config.columns()`."""
+    bands = len(config.bands)
+    single, pairs = config.single_band_names(), config.two_band_names()
+    if config.engine == "fast":
+        from lcdvt.features import fast as engine
+    else:
+        from lcdvt.features import feets_engine
+
+        single, pairs = feets_engine.give_or_refuse(config)
+        engine = feets_engine
+    parts = []
+    if config.single_band_names():
+        parts.append(engine.single_band(gated.curves, single).reshape(objects, bands * len(single)))
+    if config.two_band_names():
+        parts.append(engine.colours(gated.curves, bands, pairs))
+    if config.wants_period:
+        from lcdvt.features.shared_period import search_periods
+
+        parts.append(search_periods(gated.curves, config))
+    return np.concatenate(parts, axis=1)
+
+
+def _report(gated: Gated, objects: int, bands: tuple[str, ...], other_band_epochs: int) -> GateReport:
+    curves = {}
+    by_band = gated.reasons.reshape(objects, len(bands))
+    for column, band in enumerate(bands):
+        for reason, number in zip(*np.unique(by_band[:, column], return_counts=True), strict=True):
+            if reason != PASSED:
+                curves[f"{band}: {REASONS[int(reason)]}"] = int(number)
+    epochs = {EPOCH_REASONS[reason]: int(gated.epochs_dropped[reason]) for reason in EPOCH_REASONS}
+    epochs[OTHER_BAND] = other_band_epochs
+    return GateReport(objects, curves, {reason: number for reason, number in epochs.items() if number})
+
+
+def _as_table(epochs: "pd.DataFrame | pa.Table") -> pa.Table:
+    names = epochs.column_names if isinstance(epochs, pa.Table) else list(epochs.columns)
+    missing = [name for name in EPOCH_COLUMNS if name not in names]
+    if missing:
+        raise FeatureError(
+            f"the epochs lack the column{'s' if len(missing) > 1 else ''} {', '.join(missing)}: "
+            f"rename yours to {', '.join(EPOCH_COLUMNS)}."
+        )
+    if isinstance(epochs, pa.Table):
+        return epochs.select(list(EPOCH_COLUMNS))
+    return pa.Table.from_pandas(epochs[list(EPOCH_COLUMNS)], preserve_index=False)
+
+
+def _sorted_by_object(table: pa.Table) -> pa.Table:
+    table = table.set_column(0, OBJECT_ID, table[OBJECT_ID].cast(pa.string()))
+    return table.sort_by([(OBJECT_ID, "ascending"), (BAND, "ascending")])
+
+
+def _distinct(table: pa.Table, column: str) -> list[str]:
+    return [str(value) for value in table[column].unique().to_pylist() if value is not None]
+
+
+def _batches(table: pa.Table) -> Iterator[pa.Table]:
+    """Cut a table sorted by object into pieces that never split an object; an empty table is one piece."""
+    codes = _encode_objects(table)[1]
+    starts = np.flatnonzero(np.diff(codes, prepend=-1))[::OBJECTS_PER_BATCH]
+    edges = [*starts.tolist(), len(table)] if len(starts) else [0, 0]
+    for start, stop in itertools.pairwise(edges):
+        yield table.slice(start, stop - start)
+
+
+def _encode_objects(epochs: pa.Table) -> tuple[pa.Array, np.ndarray]:
+    """Return the distinct ids in order of appearance, and each row's place among them."""
+    encoded = epochs[OBJECT_ID].combine_chunks().dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    return encoded.dictionary, np.asarray(encoded.indices, dtype=np.int64)
+
+
+def _floats(column: pa.ChunkedArray) -> np.ndarray:
+    return np.ascontiguousarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64)
