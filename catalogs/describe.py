@@ -6,7 +6,6 @@ Every guess is marked as one, with what it was made from: the user corrects a li
 import io
 import re
 from collections import Counter
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -32,14 +31,6 @@ LIKELY_SENTINELS: Final = (99.999, 99.99, 99.9, 99.0, 999.0, -99.0, -999.0, -9.9
 MAX_BANDS: Final = 12
 BLUE_TO_RED: Final = "uUbBgGvVrRiIzZyYjJhHkK"
 MJD_RANGE, JD_RANGE = (15000.0, 110000.0), (2_415_000.0, 2_500_000.0)
-
-
-@dataclass
-class Guess:
-    """What was found out about the file, and how sure it is."""
-
-    lines: list[str] = field(default_factory=list)
-    top: dict[str, str] = field(default_factory=dict)
 
 
 def describe_file(name: str, path: Path) -> str:
