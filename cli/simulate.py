@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+
 from lcdvt.cli.console import err, out, progress_display
 
 

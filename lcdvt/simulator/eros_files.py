@@ -28,17 +28,23 @@ class TimeFiles:
         """Return the number of the field that star `index` lies in."""
         return index // STARS_PER_QUARTER % FIELDS + 1
 
-    def write(self, observation: Observation) -> str:
-        """Write the star's file and return its identifier."""
+    @staticmethod
+    def address(observation: Observation) -> tuple[str, str, str, str]:
+        """Return field, chip, quarter of the chip, and star: each name begins with the one before."""
         block, place = divmod(observation.index, STARS_PER_QUARTER)
         block //= FIELDS
         chip, quarter = block % CHIPS, QUARTERS[block // CHIPS % len(QUARTERS)]
+        # When every quarter has its stars, the numbers of the next ones follow on.
         earlier = block // (CHIPS * len(QUARTERS)) * STARS_PER_QUARTER
         number = (earlier + place) * NUMBER_STEP + int(observation.rng.integers(1, NUMBER_STEP))
         field = f"lm{observation.field:03d}"
-        object_id = f"{field}{chip}{quarter}{number}"
-        path = self._directory / field / f"{field}{chip}" / f"{field}{chip}{quarter}" / f"{object_id}.time"
-        write_file(path, _header(observation, object_id) + _rows(observation))
+        return field, f"{field}{chip}", f"{field}{chip}{quarter}", f"{field}{chip}{quarter}{number}"
+
+    def write(self, observation: Observation) -> str:
+        """Write the star's file and return its identifier."""
+        field, chip, quarter, object_id = self.address(observation)
+        text = _header(observation, object_id) + _rows(observation)
+        write_file(self._directory / field / chip / quarter / f"{object_id}.time", text)
         return object_id
 
     def close(self) -> None:

@@ -1,5 +1,6 @@
 """HiTS light curves as `.dat` files, as one pack per CCD, or as PSF photometry."""
 
+import gzip
 import io
 import tarfile
 from pathlib import Path
@@ -74,28 +75,35 @@ class Packs(_Ccds):
     def __init__(self, directory: Path) -> None:
         self._root = directory / "lightcurves"
         self._path: Path | None = None
+        self._gzip: gzip.GzipFile | None = None
         self._tar: tarfile.TarFile | None = None
 
     def write(self, observation: Observation) -> str:
         """Append the object to its CCD's pack."""
         field, ccd, name = self.address(observation)
-        path = self._root / field / ccd / f"{field}_{ccd}_LC_occ{FEWEST_EPOCHS}.tar.gz"
-        if path != self._path:
-            self.close()
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._path, self._tar = path, tarfile.open(path, "w:gz", compresslevel=4)  # noqa: SIM115
+        pack = self._open(self._root / field / ccd / f"{field}_{ccd}_LC_occ{FEWEST_EPOCHS}.tar.gz")
         content = _dat_text(observation).encode("ascii")
         member = tarfile.TarInfo(f"{name}_g.dat")
         member.size = len(content)
-        assert self._tar is not None
-        self._tar.addfile(member, io.BytesIO(content))
+        pack.addfile(member, io.BytesIO(content))
         return name
+
+    def _open(self, path: Path) -> tarfile.TarFile:
+        """Return the CCD's pack, which stays open while its objects come one after the other."""
+        if self._tar is None or path != self._path:
+            self.close()
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # No time stamp: the same seed gives the same bytes.
+            self._gzip = gzip.GzipFile(path, "wb", compresslevel=4, mtime=0)
+            self._path, self._tar = path, tarfile.TarFile(fileobj=self._gzip, mode="w")
+        return self._tar
 
     def close(self) -> None:
         """Finish the pack under way."""
-        if self._tar is not None:
+        if self._tar is not None and self._gzip is not None:
             self._tar.close()
-        self._tar = None
+            self._gzip.close()
+        self._tar = self._gzip = None
 
 
 class PsfFiles(_Ccds):

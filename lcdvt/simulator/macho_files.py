@@ -114,19 +114,23 @@ class BulkDump(_Tiles):
     def write(self, observation: Observation) -> str:
         """Append the star to its tile."""
         field, tile, sequence = self.address(observation)
-        path = self._directory / f"F_{field}" / f"F_{field}.{tile}.gz"
-        if path != self._path:
-            self.close()
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._path, self._file = path, gzip.GzipFile(path, "wb", compresslevel=4, mtime=0)
         pier = "East" if observation.rng.random() < 0.5 else "West"
         lines = [
             f";{field};{tile};{sequence};{date};{obsid};{pier};300.0;{airmass};{red};{blue}\n"
             for obsid, date, airmass, red, blue in _exposures(observation, ";")
         ]
-        assert self._file is not None
-        self._file.write("".join(lines).encode("ascii"))
+        dump = self._open(self._directory / f"F_{field}" / f"F_{field}.{tile}.gz")
+        dump.write("".join(lines).encode("ascii"))
         return f"{field}.{tile}.{sequence}"
+
+    def _open(self, path: Path) -> gzip.GzipFile:
+        """Return the tile's file, which stays open while its stars come one after the other."""
+        if self._file is None or path != self._path:
+            self.close()
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # No time stamp: the same seed gives the same bytes.
+            self._path, self._file = path, gzip.GzipFile(path, "wb", compresslevel=4, mtime=0)
+        return self._file
 
     def close(self) -> None:
         """Finish the tile under way."""
