@@ -92,8 +92,11 @@ class MemberLayer(nn.Module):
 class MemberLinear(MemberLayer):
     """A dense layer of all members: (members, surveys, rows, inputs) to (members, surveys, rows, outputs)."""
 
-    def __init__(self, members: int, surveys: int, inputs: int, outputs: int, scope: Scope) -> None:
+    def __init__(
+        self, members: int, surveys: int, inputs: int, outputs: int, scope: Scope, *, rectified: bool = False
+    ) -> None:
         super().__init__(members, surveys, (inputs, outputs), (1, outputs), inputs, scope)
+        self.rectified = rectified
 
     def forward(self, x: Tensor, surveys: slice) -> Tensor:
         """Apply the layer to rows of the surveys in the slice, as one batched product."""
@@ -104,6 +107,9 @@ class MemberLinear(MemberLayer):
         output = torch.baddbmm(
             bias.reshape(batch, 1, -1), x.reshape(batch, -1, inputs), weight.reshape(batch, inputs, -1)
         )
+        if self.rectified:
+            # here and not after the view: autograd copies the array when a view is changed in place
+            output = output.relu_()
         return output.view(members, n_surveys, rows, -1)
 
 

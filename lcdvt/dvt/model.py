@@ -122,6 +122,13 @@ class DVT(nn.Module):
             if isinstance(layer, MemberLayer) and layer.weight.shape[1] == len(self.widths):
                 layer.copy_survey(start, end)
 
+    def select(self, members: list[int]) -> "DVT":
+        """Return a model of some of the members, with copies of their weights."""
+        device = self.class_prior.device
+        chosen = DVT(self.config, len(members), self.widths, self.classes).to(device)
+        chosen.load_state_dict({name: tensor[members] for name, tensor in self.state_dict().items()})
+        return chosen
+
     def corrections(self) -> list[nn.Parameter]:
         """Return the corrections of tied layers, which the objective penalises."""
         return [item for layer in self.modules() if isinstance(layer, MemberLayer) for item in layer.corrections]

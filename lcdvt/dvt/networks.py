@@ -50,14 +50,17 @@ class DenseNetworks(nn.Module):
 
 
 def _stack(members: int, surveys: int, widths: list[int], scopes: list[Scope]) -> nn.ModuleList:
-    pairs = zip(widths[:-1], widths[1:], scopes, strict=True)
-    return nn.ModuleList(MemberLinear(members, surveys, inputs, outputs, scope) for inputs, outputs, scope in pairs)
+    last = len(scopes) - 1
+    return nn.ModuleList(
+        MemberLinear(members, surveys, widths[place], widths[place + 1], scope, rectified=place < last)
+        for place, scope in enumerate(scopes)
+    )
 
 
 def _run(layers: nn.ModuleList, hidden: Tensor, surveys: slice) -> Tensor:
-    for layer in layers[:-1]:
-        hidden = layer(hidden, surveys).relu_()
-    return layers[-1](hidden, surveys)
+    for layer in layers:
+        hidden = layer(hidden, surveys)
+    return hidden
 
 
 class ConvolutionalNetworks(nn.Module):

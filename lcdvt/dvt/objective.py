@@ -146,7 +146,7 @@ def objective_terms(
     x_seen = batch.x if batch.encoder_noise is None else batch.x + batch.encoder_noise
     mean, logvar = model.encode(x_seen, surveys)
     z = torch.addcmul(mean, (0.5 * logvar).exp(), batch.latent_noise)
-    reconstruction = negative_log_likelihood(model.config, model.decode(z, surveys), batch.x, batch.observed)
+    reconstruction = reconstruction_cost(model.config, model.decode(z, surveys), batch.x, batch.observed, labelled)
     divergence = kl_to_components(mean, logvar, model.classes, model.config)
     logits = model.classify(z, surveys)
     log_q = logits.log_softmax(dim=-1)
@@ -162,10 +162,10 @@ def objective_terms(
     log_prior = model.class_prior[:, surveys].log().unsqueeze(2)
 
     terms = ObjectiveTerms(
-        reconstruction_labelled=reconstruction[..., :labelled].mean(-1),
+        reconstruction_labelled=reconstruction[0],
         component_labelled=divergence[..., :labelled, :].gather(-1, batch.y.unsqueeze(-1)).mean((-1, -2)),
         classification=row_loss.mean(-1),
-        reconstruction_unlabelled=_mean_or_zero(reconstruction[..., labelled:]),
+        reconstruction_unlabelled=reconstruction[1],
         component_unlabelled=_mean_or_zero((component * divergence[..., labelled:, :]).sum(-1)),
         class_prior=_mean_or_zero((q * (log_q_unlabelled - log_prior)).sum(-1)),
         tie=tie_size(model),
@@ -196,45 +196,59 @@ def straight_through_sample(logits: Tensor, gumbel_noise: Tensor, temperature: f
     return hard + (soft - soft.detach())
 
 
-def negative_log_likelihood(config: ModelConfig, output: Tensor, x: Tensor, observed: Tensor | None) -> Tensor:
-    """Return −log p(x|z) of each row; features that were not observed do not count."""
+def reconstruction_cost(
+    config: ModelConfig, output: Tensor, x: Tensor, observed: Tensor | None, labelled: int
+) -> tuple[Tensor, Tensor]:
+    """Return the mean of −log p(x|z) over the labelled rows and over the others, each (members, surveys).
+
+    Features that were not observed do not count.
+    """
     if config.likelihood == "gaussian":
-        return _GaussianLikelihood.apply(output, x, observed, *config.logvar_x)
+        return _GaussianCost.apply(output, x, observed, *config.logvar_x, labelled)
     cost = functional.binary_cross_entropy_with_logits(output, x, reduction="none")
-    return (cost if observed is None else cost * observed).sum(-1)
+    rows = (cost if observed is None else cost * observed).sum(-1)
+    return _mean_or_zero(rows[..., :labelled]), _mean_or_zero(rows[..., labelled:])
 
 
-class _GaussianLikelihood(torch.autograd.Function):
-    """−log N(x; mean, exp logvar) summed over features, with its gradient worked out in the same passes.
+class _GaussianCost(torch.autograd.Function):
+    """−log N(x; mean, exp logvar), its two means over rows, and the gradient worked out in the same passes.
 
-    This is the widest array of a step: letting autograd record each elementary operation on it costs as
-    much as a layer.
+    This is the widest array of a step: letting autograd record each elementary operation on it costs more
+    than the layer that makes it. Taking the means in here makes the incoming gradient one number for
+    thousands of neighbouring entries, which is a fast multiplication; one number per row is a slow one.
     """
 
     @staticmethod
-    def forward(ctx: Any, output: Tensor, x: Tensor, observed: Tensor | None, low: float, high: float) -> Tensor:
+    def forward(
+        ctx: Any, output: Tensor, x: Tensor, observed: Tensor | None, low: float, high: float, labelled: int
+    ) -> tuple[Tensor, Tensor]:
         features = x.shape[-1]
+        gradient = torch.empty_like(output)
+        pull, spread = gradient[..., :features], gradient[..., features:]
         free_logvar = output[..., features:]
         logvar = free_logvar.clamp(low, high)
+        outside = free_logvar != logvar
         residual = output[..., :features] - x
-        pull = torch.neg(logvar).exp_().mul_(residual)
-        gradient = torch.empty_like(output)
-        # cost is the squared residual over the variance, then twice the negative log likelihood
-        cost = residual.mul_(pull)
-        inside = free_logvar == logvar
-        gradient[..., :features] = pull
-        torch.mul(cost.sub(1), inside, out=gradient[..., features:]).mul_(-0.5)
-        cost.add_(logvar).add_(math.log(2 * math.pi))
+        torch.mul(torch.neg(logvar).exp_(), residual, out=pull)
+        square = residual.mul_(pull)
+        torch.sub(0.5, square, alpha=0.5, out=spread).masked_fill_(outside, 0.0)
+        cost = square.add_(logvar).add_(math.log(2 * math.pi))
         if observed is not None:
             cost.mul_(observed)
             gradient.unflatten(-1, (2, features)).mul_(observed.unsqueeze(-2))
         ctx.save_for_backward(gradient)
-        return cost.sum(-1).mul_(0.5)
+        ctx.labelled = labelled
+        parts = cost[..., :labelled, :], cost[..., labelled:, :]
+        means = [0.5 * part.sum((-1, -2)) / max(part.shape[-2], 1) for part in parts]
+        return means[0], means[1]
 
     @staticmethod
-    def backward(ctx: Any, row_gradient: Tensor) -> tuple[Tensor, None, None, None, None]:  # type: ignore[override]
+    def backward(ctx: Any, *mean_gradients: Tensor) -> tuple[Tensor, None, None, None, None, None]:
         (gradient,) = ctx.saved_tensors
-        return gradient * row_gradient.unsqueeze(-1), None, None, None, None
+        parts = gradient[..., : ctx.labelled, :], gradient[..., ctx.labelled :, :]
+        for part, mean_gradient in zip(parts, mean_gradients, strict=True):
+            part.mul_((mean_gradient / max(part.shape[-2], 1))[..., None, None])
+        return gradient, None, None, None, None, None
 
 
 def tie_size(model: DVT) -> Tensor:
