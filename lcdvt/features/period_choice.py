@@ -1,0 +1,281 @@
+"""Choose one candidate frequency and its number of harmonics by penalised likelihood.
+
+The score is the log-likelihood gain over a constant minus the Bayesian information criterion's penalty, both for
+the effective number of epochs: real residuals are correlated (several exposures a night share one calibration,
+long-period variables never repeat exactly), and correlated epochs counted in full let a long period with many
+harmonics, or twice the true period, fit whatever is left.
+
+Where the two minima of a binary are alike, twice the period cannot win by likelihood. What is left is geometry:
+`double_wave_log_odds`.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from lcdvt.features.period_fit import (
+    MODEL_HARMONICS,
+    MODEL_HIGHEST,
+    N_MODELS,
+    Bands,
+    Floats,
+    fit_candidates,
+    fit_model,
+)
+
+ONE_SINE = 0
+TWO_HARMONICS = 1
+# A Gaussian's median absolute deviation, to its standard deviation.
+MAD_TO_SIGMA = 1.4826
+LONGEST_LAG = 40
+
+
+@dataclass(frozen=True)
+class ChoiceConfig:
+    """How candidates are compared.
+
+    Attributes
+    ----------
+    cycles_per_harmonic
+        Highest harmonic a model may have is the number of observed cycles over this: a Fourier series over few
+        cycles is a smooth curve through the points, not a repetition.
+    first_points, final_points
+        Frequencies fitted around each candidate, first for all, then for the `finalists`.
+    finalists
+        Candidates compared again with outliers weighed down.
+    outlier_sigma
+        Beyond this many robust standard deviations a residual's weight falls with its square.
+    window_penalty
+        Log-likelihood taken from a candidate where the spectral window is 1, less where it is lower: at a period
+        of one day or one year the sampling itself imitates periodicity.
+    double_wave_prior
+        Whether the shape prior for double waves is used; without it minima must differ significantly.
+    double_wave_max_half_period
+        Days. Above, single waves of pulsating giants outnumber binaries by far and are just as symmetric.
+    symmetric_pulsators
+        Days, shortest and longest period of pulsators that may look symmetric (overtone RR Lyrae).
+    binary_log_odds
+        Prior log-odds of a binary for a symmetric wave outside `symmetric_pulsators`.
+    max_log_odds
+        Bounds of what the shape may add to or take from the double period's score.
+    """
+
+    cycles_per_harmonic: float = 3.0
+    first_points: int = 7
+    final_points: int = 11
+    finalists: int = 16
+    outlier_sigma: float = 3.0
+    window_penalty: float = 0.0
+    double_wave_prior: bool = True
+    double_wave_max_half_period: float = 50.0
+    symmetric_pulsators: tuple[float, float] = (0.2, 0.5)
+    binary_log_odds: float = 2.0
+    max_log_odds: tuple[float, float] = (-3.0, 6.0)
+
+
+class Choice(NamedTuple):
+    """The chosen frequency, its model, and the (robustly reweighted) bands it was fitted to."""
+
+    frequency: float
+    model: int
+    bands: Bands
+
+
+def choose_frequency(
+    bands: Bands,
+    candidates: Floats,
+    reaches: Floats,
+    baseline: float,
+    limits: tuple[float, float],
+    config: ChoiceConfig,
+) -> Choice | None:
+    """Compare all candidates, then the best again without their outliers; None when nothing can be fitted.
+
+    Parameters
+    ----------
+    bands
+        The light curves.
+    candidates, reaches
+        Frequencies, and how far to each side the best one may lie.
+    baseline
+        Days from the first to the last epoch.
+    limits
+        Lowest and highest frequency that may be chosen.
+    config
+        How candidates are compared.
+    """
+    frequencies, gains, window = fit_candidates(bands, candidates, reaches, config.first_points)
+    first = _scores(bands, frequencies, gains, window, baseline, config)
+    if not np.isfinite(first).any():
+        return None
+    place, model = np.unravel_index(np.argmax(_white_scores(bands, frequencies, gains, baseline, config)), first.shape)
+    bands = _reweighted(bands, frequencies[place, model], int(model), config.outlier_sigma)
+
+    order = np.argsort(-first.max(axis=1), kind="stable")[: config.finalists]
+    finalists = np.union1d(order, np.argmax(gains[:, ONE_SINE]))
+    frequencies, gains, window = fit_candidates(bands, candidates[finalists], reaches[finalists], config.final_points)
+    scores = _scores(bands, frequencies, gains, window, baseline, config)
+    memory = _noise_memory(bands, frequencies, gains)
+    place, model = np.unravel_index(np.argmax(scores), scores.shape)
+    frequency, model = float(frequencies[place, model]), int(model)
+    frequency, model = _half_or_double(bands, frequency, model, scores.max(), memory, baseline, limits, config)
+    return Choice(_polished(bands, frequency, model, baseline, config.final_points), model, bands)
+
+
+def double_wave_log_odds(bands: Bands, frequency: float, config: ChoiceConfig) -> float | None:
+    """Return the log-odds that a wave is half a binary's orbit, from its shape; None where the shape cannot tell.
+
+    The second harmonic relative to the first, turned so that the faintest phase is zero, has a real part c > 0
+    when minima are narrower than maxima, and an imaginary part s < 0 when the star brightens faster than it fades.
+    Eclipses and tides are symmetric in time and narrow in their minima: c > 0, s ≈ 0. Pulsation is steeper on the
+    rise: s < 0, and c ≤ 0 as maxima are the narrow part. Both are given normal distributions here, widened by the
+    measurement's error; the widths describe the populations of the classical Fourier-parameter diagrams.
+    """
+    half_period = 1.0 / frequency
+    if not config.double_wave_prior or half_period > config.double_wave_max_half_period:
+        return None
+    residuals, coefficients = fit_model(bands, frequency, TWO_HARMONICS)
+    ratio, precision = 0j, 0.0
+    for b in range(bands.bounds.size - 1):
+        part = slice(bands.bounds[b], bands.bounds[b + 1])
+        first = complex(coefficients[b, 0], -coefficients[b, 1])
+        second = complex(coefficients[b, 2], -coefficients[b, 3])
+        if abs(first) == 0.0:
+            continue
+        noise = math.sqrt(float(np.sum(bands.w[part] * residuals[part] ** 2)) * 2.0 / (part.stop - part.start))
+        weight = (abs(first) / max(noise, 1e-6 * abs(first))) ** 2
+        ratio += weight * second * abs(first) / first**2
+        precision += weight
+    if precision == 0.0 or abs(ratio) > precision:
+        # The second harmonic dominates: this is a double wave already.
+        return None
+    ratio /= precision
+    error = precision**-0.5
+    log_odds = _log_normal(ratio.real, 0.3, 0.2, error) + _log_normal(ratio.imag, 0.0, 0.05, error)
+    log_odds -= _log_normal(ratio.real, -0.1, 0.2, error) + _log_normal(ratio.imag, -0.25, 0.2, error)
+    if not config.symmetric_pulsators[0] <= half_period <= config.symmetric_pulsators[1]:
+        log_odds += config.binary_log_odds
+    return float(min(max(log_odds, config.max_log_odds[0]), config.max_log_odds[1]))
+
+
+def _log_normal(value: float, mean: float, width: float, error: float) -> float:
+    variance = width**2 + error**2
+    return -0.5 * (value - mean) ** 2 / variance - 0.5 * math.log(variance)
+
+
+def _half_or_double(
+    bands: Bands,
+    frequency: float,
+    model: int,
+    score: float,
+    memory: float,
+    baseline: float,
+    limits: tuple[float, float],
+    config: ChoiceConfig,
+) -> tuple[float, int]:
+    """Weigh the winner against twice and half its period, with the prior of the wave's shape."""
+    others = np.array((frequency / 2.0, 2.0 * frequency))
+    reaches = np.array((0.1, 0.2)) / baseline
+    frequencies, gains, window = fit_candidates(bands, others, reaches, config.final_points)
+    scores = _penalised(bands, frequencies, gains, window, memory, baseline, config)
+    best = scores.argmax(axis=1)
+    if others[0] >= limits[0] and np.isfinite(scores[0, best[0]]):
+        log_odds = double_wave_log_odds(bands, frequency, config)
+        if log_odds is not None and scores[0, best[0]] + log_odds > score:
+            return float(frequencies[0, best[0]]), int(best[0])
+    if others[1] <= limits[1] and np.isfinite(scores[1, best[1]]):
+        log_odds = double_wave_log_odds(bands, float(frequencies[1, best[1]]), config)
+        if log_odds is not None and score + log_odds < scores[1, best[1]]:
+            return float(frequencies[1, best[1]]), int(best[1])
+    return frequency, model
+
+
+def _polished(bands: Bands, frequency: float, model: int, baseline: float, n_points: int) -> float:
+    """Return the frequency at the top of the chosen model's likelihood."""
+    reach = 0.05 / baseline
+    for _ in range(2):
+        frequencies, _, _ = fit_candidates(bands, np.array((frequency,)), np.array((reach,)), n_points)
+        frequency = float(frequencies[0, model])
+        reach *= 2.0 / (n_points - 1)
+    return frequency
+
+
+def _scores(
+    bands: Bands, frequencies: Floats, gains: Floats, window: Floats, baseline: float, config: ChoiceConfig
+) -> Floats:
+    return _penalised(bands, frequencies, gains, window, _noise_memory(bands, frequencies, gains), baseline, config)
+
+
+def _white_scores(bands: Bands, frequencies: Floats, gains: Floats, baseline: float, config: ChoiceConfig) -> Floats:
+    """Return scores as if residuals were independent: the best of them leaves the least signal in its residuals."""
+    return _penalised(bands, frequencies, gains, np.zeros(len(gains)), 1.0, baseline, config)
+
+
+def _penalised(
+    bands: Bands,
+    frequencies: Floats,
+    gains: Floats,
+    window: Floats,
+    memory: float,
+    baseline: float,
+    config: ChoiceConfig,
+) -> Floats:
+    epochs = np.diff(bands.bounds)
+    per_harmonic = np.log(np.maximum(epochs / memory, 3.0))
+    used = np.minimum(MODEL_HARMONICS[:, None], bands.max_harmonics[None, :])
+    scores = gains / memory - used @ per_harmonic - config.window_penalty * window[:, None]
+    cycles = frequencies * baseline
+    allowed = np.maximum(cycles / config.cycles_per_harmonic, 1.0) >= MODEL_HIGHEST
+    allowed &= (MODEL_HARMONICS <= bands.max_harmonics.max()) & (gains > 0.0)
+    return np.where(allowed, scores, -np.inf)
+
+
+def _noise_memory(bands: Bands, frequencies: Floats, gains: Floats) -> float:
+    """Return how many epochs tell as much as one independent epoch: 1 + 2 Σ autocorrelation of the residuals.
+
+    They are the residuals of the best single sine: richer models would have fitted the correlation away.
+    """
+    place = np.argmax(gains[:, ONE_SINE])
+    residuals, _ = fit_model(bands, frequencies[place, ONE_SINE], ONE_SINE)
+    return _correlation_length(residuals * np.sqrt(bands.w), bands.bounds)
+
+
+@njit(cache=True)
+def _correlation_length(residuals: Floats, bounds: np.ndarray) -> float:
+    total, weight = 0.0, 0.0
+    for b in range(bounds.size - 1):
+        r = residuals[bounds[b] : bounds[b + 1]]
+        n = r.size
+        variance = np.sum(r * r)
+        length = 1.0
+        for lag in range(1, min(LONGEST_LAG, n // 3)):
+            correlation = np.sum(r[lag:] * r[: n - lag]) / variance if variance > 0.0 else 0.0
+            if correlation < 1.0 / math.sqrt(n):
+                break
+            length += 2.0 * correlation
+        total += length * n
+        weight += n
+    return total / weight
+
+
+@njit(cache=True)
+def _reweighted(bands: Bands, frequency: float, model: int, outlier_sigma: float) -> Bands:
+    """Return the bands with residuals far outside weighed down, so that one bad night decides nothing."""
+    residuals, _ = fit_model(bands, frequency, model)
+    w, y = bands.w.copy(), bands.y.copy()
+    for b in range(bands.bounds.size - 1):
+        lo, hi = bands.bounds[b], bands.bounds[b + 1]
+        standardised = residuals[lo:hi] * np.sqrt(w[lo:hi])
+        limit = outlier_sigma * MAD_TO_SIGMA * np.median(np.abs(standardised - np.median(standardised)))
+        if hi - lo < 20 or limit == 0.0:
+            continue
+        for i in range(lo, hi):
+            excess = abs(standardised[i - lo]) / limit
+            if excess > 1.0:
+                w[i] /= excess**2
+        w[lo:hi] /= np.sum(w[lo:hi])
+        y[lo:hi] -= np.sum(w[lo:hi] * y[lo:hi])
+    return Bands(bands.t, w, y, bands.bounds, bands.max_harmonics)
