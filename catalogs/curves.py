@@ -47,6 +47,49 @@ class RawCurves:
     """One sentence per object or file that was skipped."""
 
 
+def assemble(
+    survey: Survey,
+    match: Match,
+    object_index: NDArray[np.int64],
+    time: NDArray[np.float64],
+    mags: list[NDArray[np.float64]],
+    errs: list[NDArray[np.float64]],
+    band_index: NDArray[np.int64] | None,
+) -> RawEpochs:
+    """Put a file's columns together: wide rows become one entry per band, long rows have their band already."""
+    if match.format.wide:
+        bands = [np.full(time.size, survey.bands.index(band.band), dtype=np.int64) for band in match.format.wide]
+        count = len(bands)
+        epochs = RawEpochs(
+            np.tile(object_index, count),
+            np.concatenate(bands),
+            np.tile(time, count),
+            np.concatenate(mags),
+            np.concatenate(errs),
+        )
+    else:
+        if band_index is None:
+            band = band_of_groups(match, survey)
+            band_index = np.full(
+                time.size, survey.bands.index(match.format.band) if band is None else band, dtype=np.int64
+            )
+        epochs = RawEpochs(object_index, band_index, time, mags[0], errs[0])
+    if (object_index < 0).any():
+        return take(epochs, epochs.object_index >= 0)
+    return epochs
+
+
+def take(epochs: RawEpochs, chosen: NDArray[np.bool_]) -> RawEpochs:
+    """Return the chosen epochs."""
+    return RawEpochs(
+        epochs.object_index[chosen],
+        epochs.band_index[chosen],
+        epochs.time[chosen],
+        epochs.mag[chosen],
+        epochs.err[chosen],
+    )
+
+
 def no_curves(problem: str) -> RawCurves:
     """Return an empty reading with the sentence that says why it is empty."""
     empty = np.empty(0)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 from lcdvt.errors import InputFileError
 
@@ -25,7 +25,7 @@ EXPANSION_LIMIT: Final = 200
 EXPANSION_ALLOWED_BYTES: Final = 64 << 20
 """Text shrinks by ten, not by hundreds: beyond this size and ratio a compressed file is refused."""
 
-_MAGIC: Final = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
+_MAGIC: Final[dict[bytes, Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 _DAMAGE: Final = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
 
@@ -96,7 +96,7 @@ def open_stream(path: Path) -> Iterator[BinaryIO]:
             yield raw
         else:
             with opener(raw) as stream:
-                yield stream  # type: ignore[misc]
+                yield stream
 
 
 @contextmanager

@@ -169,6 +169,13 @@ class Format:
         return tuple(dict.fromkeys(column for column in plain if column is not None))
 
     @property
+    def magnitude_columns(self) -> tuple[tuple[Column, Column | None], ...]:
+        """The columns of magnitude and error: one pair per band of a wide row, one pair for all bands of a long one."""
+        if self.wide:
+            return tuple((band.mag, band.err) for band in self.wide)
+        return ((self.mag, self.err),) if self.mag is not None else ()
+
+    @property
     def splits_objects_by_band(self) -> bool:
         """Say whether an object's bands come in separate files."""
         return "band" in self.pattern_groups

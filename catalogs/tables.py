@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from lcdvt.catalogs.curves import (
     UNKNOWN_BAND,
     RawCurves,
-    RawEpochs,
     RawObject,
-    band_of_groups,
+    assemble,
     fill_template,
     no_curves,
     object_from_groups,
@@ -97,9 +96,8 @@ def curves_from_table(survey: Survey, match: Match, table: pa.Table, name: str) 
     try:
         time = _floats(table, form.time)
         constant = np.full(rows, np.nan if survey.constant_error is None else survey.constant_error)
-        pairs = [(band.mag, band.err) for band in form.wide] or [(form.mag, form.err)]
-        mags = [_floats(table, mag) for mag, _ in pairs if mag is not None]
-        errs = [constant if err is None else _floats(table, err) for _, err in pairs]
+        mags = [_floats(table, mag) for mag, _ in form.magnitude_columns]
+        errs = [constant if err is None else _floats(table, err) for _, err in form.magnitude_columns]
         ra = _floats(table, form.ra) if form.ra is not None else constant * np.nan
         dec = _floats(table, form.dec) if form.dec is not None else constant * np.nan
     except pa.ArrowInvalid as error:
@@ -117,18 +115,8 @@ def curves_from_table(survey: Survey, match: Match, table: pa.Table, name: str) 
     else:
         objects = [object_from_groups(match, fill_template(form.id, match.groups), name, survey)]
         object_index = np.zeros(rows, dtype=np.int64)
-    if form.wide:
-        bands = [np.full(rows, survey.bands.index(band.band)) for band in form.wide]
-        count = len(bands)
-        epochs = RawEpochs(
-            np.tile(object_index, count),
-            np.concatenate(bands),
-            np.tile(time, count),
-            np.concatenate(mags),
-            np.concatenate(errs),
-        )
-    else:
-        epochs = RawEpochs(object_index, _band_index(survey, match, table), time, mags[0], errs[0])
+    band_index = _band_column(survey, form, table) if form.band_column is not None else None
+    epochs = assemble(survey, match, object_index, time, mags, errs, band_index)
     return RawCurves(objects, epochs)
 
 
@@ -137,11 +125,7 @@ def _floats(table: pa.Table, column: Column) -> NDArray[np.float64]:
     return np.asarray(pc.fill_null(values, np.nan).to_numpy())
 
 
-def _band_index(survey: Survey, match: Match, table: pa.Table) -> NDArray[np.int64]:
-    form = match.format
-    if form.band_column is None:
-        band = band_of_groups(match, survey)
-        return np.full(table.num_rows, survey.bands.index(form.band) if band is None else band, dtype=np.int64)
+def _band_column(survey: Survey, form: Format, table: pa.Table) -> NDArray[np.int64]:
     names = {band: band for band in survey.bands} | form.band_names
     found, inverse = np.unique(
         table[str(form.band_column)].cast(pa.string()).fill_null("").to_numpy(zero_copy_only=False).astype(str),

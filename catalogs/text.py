@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from lcdvt.catalogs.curves import (
     UNKNOWN_BAND,
     RawCurves,
-    RawEpochs,
     RawObject,
-    band_of_groups,
+    assemble,
     fill_template,
     no_curves,
     object_from_groups,
@@ -47,10 +46,8 @@ def read_text(survey: Survey, match: Match, content: bytes, name: str) -> RawCur
     assert layout is not None  # a text format's match always carries the layout
     body = content[layout.body :] if layout.body else content
     at = layout.column_of
-    pairs = [(band.mag, band.err) for band in form.wide] or [(form.mag, form.err)]
     numeric: list[Column] = [form.time]
-    for mag, err in pairs:
-        assert mag is not None  # Format refuses a description without magnitudes
+    for mag, err in form.magnitude_columns:
         numeric += [mag] if err is None else [mag, err]
     positions = [column for column in (form.ra, form.dec) if column is not None]
     numeric += positions
@@ -60,7 +57,7 @@ def read_text(survey: Survey, match: Match, content: bytes, name: str) -> RawCur
         return no_curves(f"{name} holds no epochs.")
 
     objects, object_index = _objects(survey, match, scan, body, name, len(positions))
-    problems = []
+    problems: list[str] = []
     if scan.fault.any():
         objects, object_index, problems = _without_faulty(objects, object_index, scan, layout, name)
 
@@ -68,25 +65,12 @@ def read_text(survey: Survey, match: Match, content: bytes, name: str) -> RawCur
     missing_error = np.full(time.size, np.nan if survey.constant_error is None else survey.constant_error)
     column = 1
     mags, errs = [], []
-    for _, err in pairs:
+    for _, err in form.magnitude_columns:
         mags.append(scan.values[:, column])
         errs.append(missing_error if err is None else scan.values[:, column + 1])
         column += 1 if err is None else 2
-    if form.wide:
-        bands = [np.full(time.size, survey.bands.index(band.band)) for band in form.wide]
-        count = len(form.wide)
-        epochs = RawEpochs(
-            np.tile(object_index, count),
-            np.concatenate(bands),
-            np.tile(time, count),
-            np.concatenate(mags),
-            np.concatenate(errs),
-        )
-    else:
-        epochs = RawEpochs(object_index, _bands(survey, match, scan, body), time, mags[0], errs[0])
-    if (object_index < 0).any():
-        readable = epochs.object_index >= 0
-        epochs = RawEpochs(*(values[readable] for values in epochs))
+    band_index = _band_column(survey, form, scan, body) if form.band_column is not None else None
+    epochs = assemble(survey, match, object_index, time, mags, errs, band_index)
     return RawCurves(objects, epochs, problems)
 
 
@@ -140,18 +124,13 @@ def _without_faulty(
     return [objects[index] for index in kept], new_index[object_index], problems
 
 
-def _bands(survey: Survey, match: Match, scan: Scan, body: bytes) -> NDArray[np.int64]:
-    form = match.format
-    rows = scan.values.shape[0]
-    if form.band_column is None:
-        band = band_of_groups(match, survey)
-        return np.full(rows, survey.bands.index(form.band) if band is None else band, dtype=np.int64)
+def _band_column(survey: Survey, form: Format, scan: Scan, body: bytes) -> NDArray[np.int64]:
     names = {band: band for band in survey.bands} | form.band_names
     keys = np.array([np.frombuffer(_padded(key), dtype=np.uint8) for key in names])
     codes = np.array([survey.bands.index(band) for band in names.values()], dtype=np.int64)
     at = len(form.id_columns)
     data = np.frombuffer(body, dtype=np.uint8)
-    return _match_tokens(data, scan.text_start[:, at], scan.text_stop[:, at], keys, codes)
+    return np.asarray(_match_tokens(data, scan.text_start[:, at], scan.text_stop[:, at], keys, codes))
 
 
 _LONGEST_BAND_NAME = 32

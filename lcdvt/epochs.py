@@ -166,7 +166,7 @@ def _merged_by_id(curves: RawCurves) -> tuple[list[RawObject], NDArray[np.int64]
     for position, found in enumerate(curves.objects):
         by_id.setdefault(found.object_id, []).append(position)
     new_index = np.full(len(curves.objects), -1, dtype=np.int64)
-    objects = []
+    objects: list[RawObject] = []
     for object_id in sorted(by_id):
         first, *others = by_id[object_id]
         new_index[first] = len(objects)

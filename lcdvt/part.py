@@ -77,7 +77,7 @@ class PartResult:
             table = pq.read_table(unfinished)
             kept = table.filter(pc.invert(pc.is_in(table[OBJECT_ID], pa.array(list(repeated)))))
             self.epochs -= (table.num_rows - kept.num_rows) if BAND in table.column_names else 0
-            write_atomically(unfinished, lambda path, kept=kept: _write_parquet(kept, path))
+            _write_parquet(kept, unfinished)
         for object_id, source in zip(self.object_ids, self.sources, strict=True):
             if object_id in repeated:
                 self.problems.append(
@@ -119,7 +119,7 @@ def make_part(task: BatchTask) -> PartResult:
     try:
         for unfinished, final in result.staged.items():
             table = epochs if final.parent == task.folder.epochs else objects
-            write_atomically(unfinished, lambda path, table=table: _write_parquet(table, path))
+            _write_parquet(table, unfinished)
     except OSError as error:
         if error.errno in _DISK_TROUBLE:
             raise WorkspaceError(
@@ -130,11 +130,12 @@ def make_part(task: BatchTask) -> PartResult:
     return result
 
 
-def _write_parquet(table: pa.Table, path: Path) -> None:
+def _write_parquet(table: pa.Table, final: Path) -> None:
     # Ids and bands repeat, numbers do not: a dictionary for the former only. Without the Arrow schema readers
     # get plain strings back instead of dictionaries that differ from part to part.
     text = [name for name in table.column_names if not pa.types.is_floating(table.schema.field(name).type)]
-    pq.write_table(table, path, compression="zstd", compression_level=1, use_dictionary=text, store_schema=False)
+    settings = {"compression": "zstd", "compression_level": 1, "use_dictionary": text, "store_schema": False}
+    write_atomically(final, lambda path: pq.write_table(table, path, **settings))
 
 
 def _objects_table(task: BatchTask, block: EpochBlock) -> pa.Table:
