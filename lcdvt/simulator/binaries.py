@@ -38,7 +38,8 @@ def eclipsing_binary(rng: np.random.Generator, sky: Sky, contact_share: float) -
     """Draw a contact (share `contact_share`), semi-detached or detached system that does eclipse."""
     kind = rng.random()
     if kind < contact_share:
-        binary, absolute_v = _contact(rng, early_type=contact_share < 0.5)
+        # Half of the contact systems towards the Cloud are W UMa stars of our own Galaxy.
+        binary, absolute_v = _contact(rng, early_type=contact_share < 0.5 and rng.random() < 0.5)
     elif kind < contact_share + 0.3 * (1 - contact_share):
         binary, absolute_v = _semi_detached(rng)
     else:
@@ -145,7 +146,7 @@ def _contact(rng: np.random.Generator, early_type: bool) -> tuple[Binary, float]
     radii = (overfill * roche_radius(1 / mass_ratio), overfill * roche_radius(mass_ratio))
     cooler = temperature * rng.uniform(0.9, 1.02)
     binary = Binary("contact", period, radii, (temperature, cooler), mass_ratio, rng.uniform(0, 0.65))
-    absolute_v = -1.2 - 2.5 * np.log10(period / 0.75) + rng.normal(0, 0.7) if early_type else 4.5
+    absolute_v = -0.4 - 2.5 * np.log10(period / 0.75) + rng.normal(0, 0.7) if early_type else 4.5
     return binary, float(absolute_v)
 
 
@@ -159,7 +160,7 @@ def _semi_detached(rng: np.random.Generator) -> tuple[Binary, float]:
     cooler = temperature * rng.uniform(0.4, 0.75)
     limit = 0.9 * (primary + filled)
     binary = Binary("semi-detached", period, (primary, filled), (temperature, cooler), mass_ratio, limit * rng.random())
-    return binary, float(-0.9 - 1.3 * np.log10(period / 2.5) + rng.normal(0, 0.8))
+    return binary, float(-0.2 - 1.3 * np.log10(period / 2.5) + rng.normal(0, 0.8))
 
 
 def _detached(rng: np.random.Generator, early_type: bool) -> tuple[Binary, float]:
@@ -169,9 +170,9 @@ def _detached(rng: np.random.Generator, early_type: bool) -> tuple[Binary, float
         mass, radius = rng.uniform(2, 4), rng.uniform(15, 50)
         log_period = truncated_normal(rng, 2.1, 0.25, 1.6, 2.6)
     elif early_type:
-        mass = 2.2 + rng.exponential(2.0)
+        mass = 1.9 + rng.exponential(1.3)
         temperature = 12500 * (mass / 3.5) ** 0.5
-        radius = mass**0.6 * rng.uniform(1.1, 2.6)
+        radius = mass**0.6 * rng.uniform(1.1, 2.4)
         log_period = truncated_normal(rng, 0.45, 0.28, -0.2, 1.6)
     else:
         mass = rng.uniform(0.6, 1.6)

@@ -39,6 +39,7 @@ class Band:
     missing: tuple[float, float]  # range of the share of epochs a star has lost in this band
     saturated_above: float  # magnitudes brighter than this are lost
     calibration: float  # spread of the zero point from chip to chip
+    seeing_bias: float  # magnitudes per e-fold of the error, from star to star
     outlier_chance: float = 0.004
     wild_error_chance: float = 0.001
     largest_error: float = 9.8
@@ -56,7 +57,9 @@ class Band:
         quoted = np.hypot(sky, floor) * np.exp(0.08 * rng.standard_normal(epochs))
         scatter = np.hypot(quoted * rng.uniform(1.0, 1.35), self.unquoted_scatter)
         flux = 1 + scatter / POGSON * rng.standard_normal(epochs)
-        mag = truth - POGSON * np.log(np.maximum(flux, FAINTEST_FLUX))
+        # In bad seeing a star takes light from its neighbours, or loses some to them.
+        seeing_bias = self.seeing_bias * rng.standard_normal() * np.log(error_factor)
+        mag = truth + seeing_bias - POGSON * np.log(np.maximum(flux, FAINTEST_FLUX))
         err = quoted / np.clip(flux, 0.3, 3.0)
         chance = rng.random((3, epochs))
         outliers = np.flatnonzero(chance[0] < self.outlier_chance)

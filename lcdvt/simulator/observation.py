@@ -55,12 +55,15 @@ def _observe(
     kept = rng.random(visits.mjd.size) < 0.97
     visits = Visits(visits.mjd[kept], visits.error_factor[kept], visits.airmass[kept])
     delta_v, delta_i = star.curve(visits.mjd - survey.campaign.first_mjd)
+    v, i = star.mean_v + delta_v, star.mean_i + delta_i
+    if rng.random() < survey.blended:
+        v, i = _with_neighbour(rng, v, i)
     crowding = float(np.exp(0.28 * rng.standard_normal()))
     lost = rng.integers(len(survey.bands)) if rng.random() < survey.one_band_lost else None
     measured, mean_mag, amplitude = {}, {}, {}
     noticed = False
     for number, band in enumerate(survey.bands):
-        truth = band.magnitude(star.mean_v + delta_v, star.mean_i + delta_i) + band.calibration * rng.standard_normal()
+        truth = band.magnitude(v, i) + band.calibration * rng.standard_normal()
         one = band.measure(rng, truth, visits.error_factor, crowding)
         if number == lost:
             one = Measured(one.mag, one.err, np.zeros_like(one.seen))
@@ -75,6 +78,17 @@ def _observe(
         index, field, ra, dec, star.label, survey.survey_label(star.label), star, visits, measured, mean_mag,
         amplitude, rng,
     )  # fmt: skip
+
+
+def _with_neighbour(rng: np.random.Generator, v: Array, i: Array) -> tuple[Array, Array]:
+    """Add the steady light of an unresolved neighbour, most often a red clump giant."""
+    neighbour_v = rng.normal(19.3, 0.7)
+    neighbour_i = neighbour_v - rng.normal(0.9, 0.2)
+    return _sum_of_light(v, neighbour_v), _sum_of_light(i, neighbour_i)
+
+
+def _sum_of_light(magnitudes: Array, neighbour: float) -> Array:
+    return -2.5 * np.log10(10 ** (-0.4 * magnitudes) + 10 ** (-0.4 * neighbour))
 
 
 def _varies_visibly(measured: Measured, truth: Array) -> bool:

@@ -47,9 +47,16 @@ class MagellanicCloud:
     depth_along_sight: float = 0.06
     foreground_reddening: float = 0.05
     patchy_reddening: float = 0.06
+    faintest_in_cloud: float = 2.5  # absolute V
+    halo_rr_lyrae: float = 0.03
 
     def apparent(self, rng: np.random.Generator, label: str, absolute_v: float, colour: float) -> tuple[float, float]:
-        """Place the object in the Cloud, or behind it if it is a quasar."""
+        """Place the object in the Cloud, behind it if it is a quasar, or in front of it."""
+        # A dwarf that is seen at all is one of ours, and so are a few RR Lyrae of the halo.
+        in_front = absolute_v > self.faintest_in_cloud or (label == "RRLYR" and rng.random() < self.halo_rr_lyrae)
+        if in_front:
+            mean_v = 15.5 + 4.3 * rng.beta(1.6, 1.0)
+            return mean_v, mean_v - (colour + self.foreground_reddening)
         reddening = self.foreground_reddening + rng.exponential(self.patchy_reddening)
         extinction = EXTINCTION_PER_REDDENING * reddening
         if label == "QSO":

@@ -32,6 +32,7 @@ class SimulatedSurvey:
     campaign: Campaign
     bands: tuple[Band, ...]
     contact_share: float
+    blended: float  # share of stars with an unresolved neighbour
     one_band_lost: float  # share of stars measured in one band only
     survey_labels: Mapping[str, str] = field(default_factory=lambda: {"CEP": "CEPH", "RRLYR": "RRL"})
 
@@ -88,6 +89,7 @@ EROS = SimulatedSurvey(
             missing=(0.12, 0.45),
             saturated_above=12.6,
             calibration=0.07,
+            seeing_bias=0.03,
             largest_error=115.0,
         ),
         Band(
@@ -101,10 +103,12 @@ EROS = SimulatedSurvey(
             missing=(0.02, 0.2),
             saturated_above=13.0,
             calibration=0.07,
+            seeing_bias=0.03,
             largest_error=115.0,
         ),
     ),
     contact_share=0.2,
+    blended=0.25,
     one_band_lost=0.01,
 )
 
@@ -120,7 +124,7 @@ MACHO = SimulatedSurvey(
         right_ascension=5.35,
         declination=-69.5,
         hours_from_transit=9.0,
-        visit_chance=(0.30, 0.9),
+        visit_chance=(0.08, 1.0),
         late_decline=0.55,
         second_visit_chance=0.2,
         instrument_gaps=2,
@@ -139,6 +143,7 @@ MACHO = SimulatedSurvey(
             missing=(0.015, 0.06),
             saturated_above=-12.5,
             calibration=0.05,
+            seeing_bias=0.03,
         ),
         Band(
             "R",
@@ -151,9 +156,11 @@ MACHO = SimulatedSurvey(
             missing=(0.02, 0.5),
             saturated_above=-12.5,
             calibration=0.05,
+            seeing_bias=0.03,
         ),
     ),
     contact_share=0.2,
+    blended=0.2,
     one_band_lost=0.08,
 )
 
@@ -183,6 +190,7 @@ HITS = SimulatedSurvey(
             missing=(0.0, 0.08),
             saturated_above=14.0,
             calibration=0.01,
+            seeing_bias=0.005,
             outlier_chance=0.012,
             wild_error_chance=0.0,
             largest_error=1.0,
@@ -190,6 +198,7 @@ HITS = SimulatedSurvey(
         ),
     ),
     contact_share=0.6,
+    blended=0.01,
     one_band_lost=0.0,
 )
 

@@ -35,7 +35,8 @@ def test_rrab_amplitude_falls_with_period():
     amplitudes = np.array([amplitude_v(star) for star in stars])
     assert periods.min() >= 0.38 and periods.max() <= 0.95
     assert np.corrcoef(np.log10(periods), amplitudes)[0, 1] < -0.5
-    assert amplitudes.min() > 0.15 and amplitudes.max() < 2.0
+    # From 0.18 to 1.35 mag, and a third more or less at the extremes of a Blazhko cycle.
+    assert amplitudes.min() > 0.1 and amplitudes.max() < 1.9
 
 
 def test_rrab_rise_faster_than_they_fade_and_rrc_are_rounder():
