@@ -177,7 +177,7 @@ def _quoted(column: str, has_header: bool) -> str:
 
 def _write(name: str, path: Path, format_lines: list[str], table: pd.DataFrame, has_header: bool) -> str:
     numeric = _numeric(table)
-    wide = _wide_bands(table) if has_header else {}
+    wide = _wide_bands(table) if has_header and _find(table, MAG_NAMES) is None else {}
     time = _find(table, TIME_NAMES) if has_header else None
     id_column = _find(table, ID_NAMES) if has_header else None
     band_column = _find(table, BAND_NAMES) if has_header else None

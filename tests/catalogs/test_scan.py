@@ -1,0 +1,87 @@
+"""The compiled scanner against Python's own float and split."""
+
+import math
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from lcdvt.catalogs.scan import (
+    NOT_A_NUMBER,
+    TOO_FEW_COLUMNS,
+    TOO_MANY_COLUMNS,
+    WHITESPACE_RUNS,
+    scan_text,
+)
+
+
+def scan_numbers(text: str, **changes):
+    settings = {"separator": ord(","), "comment": ord("#"), "numeric_columns": (0, 1)} | changes
+    return scan_text(text.encode(), **settings)
+
+
+@given(
+    st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(["{!r}", "{:.3f}", "{:e}", "{:+.6g}", "{:.17g}"])
+)
+@example(5e-324, "{!r}")
+@example(1.7976931348623157e308, "{!r}")
+@example(0.1 + 0.2, "{:.17g}")
+def test_numbers_are_the_same_as_pythons(value, form):
+    text = form.format(value)
+    assert scan_numbers(f"{text},1\n").values[0, 0] == float(text)
+
+
+@given(st.text(alphabet=" 0123456789.eE+-naif", min_size=1, max_size=8))
+def test_what_python_refuses_is_never_a_number(text):
+    token = text.strip()
+    found = scan_numbers(f"{text},1\n")
+    try:
+        expected = float(token)
+    except ValueError:
+        is_missing = not found.fault[0] and math.isnan(found.values[0, 0])
+        assert found.fault[0] == NOT_A_NUMBER or (is_missing and token.lower() in ("", "na", "-"))
+        return
+    value = found.values[0, 0]
+    assert value == expected or (math.isnan(value) and not math.isfinite(expected))
+
+
+def test_missing_words_are_missing_not_wrong():
+    found = scan_numbers("nan,1\nNULL,1\n,1\n--,1\n")
+    assert [math.isnan(value) for value in found.values[:, 0]] == [True] * 4
+    assert found.fault.tolist() == [0, 0, 0, 0]
+
+
+def test_faults_carry_their_line_number():
+    found = scan_numbers("# header\n1,2\n\n3\n4,5,6\n7,x\n8,9\n")
+    assert found.line_number.tolist() == [2, 4, 5, 6, 7]
+    assert found.fault.tolist() == [0, TOO_FEW_COLUMNS, TOO_MANY_COLUMNS, NOT_A_NUMBER, 0]
+
+
+def test_crlf_quotes_trailing_separators_and_missing_last_newline():
+    found = scan_numbers('"1.5",2,\r\n3,"4",\r\n5,6,', column_count=2)
+    assert found.values.tolist() == [[1.5, 2.0], [3.0, 4.0], [5.0, 6.0]]
+    assert not found.fault.any()
+
+
+def test_a_quoted_field_may_hold_the_separator():
+    found = scan_text(
+        b'"a,b",1\nc,2\n', separator=44, comment=-1, numeric_columns=(1,), text_columns=(0,), identity_columns=1
+    )
+    assert found.values[:, 0].tolist() == [1.0, 2.0]
+    assert (found.text_start[0, 0], found.text_stop[0, 0]) == (1, 4)
+    assert found.text_hash[0] != found.text_hash[1]
+
+
+def test_runs_of_blanks_count_as_one():
+    found = scan_numbers("   1.5 \t  2.5  \n3  4\n", separator=WHITESPACE_RUNS)
+    assert found.values.tolist() == [[1.5, 2.5], [3.0, 4.0]]
+
+
+def test_identity_tells_neighbouring_columns_apart():
+    texts = [b"1;23;x\n", b"12;3;x\n"]
+    hashes = [
+        scan_text(
+            text, separator=59, comment=-1, numeric_columns=(), text_columns=(0, 1), identity_columns=2
+        ).text_hash[0]
+        for text in texts
+    ]
+    assert hashes[0] != hashes[1]

@@ -1,0 +1,122 @@
+"""Surveys as data: built in, described by a user, wrongly described, and told from their files."""
+
+from pathlib import Path
+
+import pytest
+
+from lcdvt.catalogs.detect import Match, match_survey
+from lcdvt.catalogs.files import list_files
+from lcdvt.catalogs.guess import guess_survey
+from lcdvt.catalogs.registry import builtin_names, builtin_surveys, find_survey
+from lcdvt.catalogs.survey import survey_from_toml
+from lcdvt.errors import SurveyError
+from lcdvt.names import CANONICAL_CLASSES
+from raw_files import eros_text, hits_text, macho_text, write_eros
+
+GOOD = 'name = "mine"\nbands = ["g"]\n[[formats]]\nid = "{s}"\nfile_name = "(?P<s>.+)"\nband = "g"\nmag = 2\nerr = 3\n'
+
+
+def test_the_issue_s_surveys_are_built_in_and_cite_their_papers():
+    assert {"eros", "eros1", "macho", "hits"} <= set(builtin_names())
+    for survey in builtin_surveys():
+        assert survey.citation
+        assert survey.classes.keys() <= {*CANONICAL_CLASSES, "OTHER"}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("mag = 2", ""), "no magnitude column"),
+        (("err = 3", ""), "constant_error"),
+        (('band = "g"', ""), "no band"),
+        (('band = "g"', 'band = "x"'), "'x' is not among bands"),
+        (("mag = 2", 'mag = "m"'), "header = false"),
+        (("mag = 2", "mag = 0"), "counted from 1"),
+        (('bands = ["g"]', 'bands = ["g"]\nperiod_range = [5, 1]'), "period_range"),
+        (('bands = ["g"]', 'bands = ["g"]\ncolour = "red"'), "unknown key 'colour'"),
+        (('bands = ["g"]', 'bands = ["g"]\ntime = { system = "GPS" }'), "'GPS' is not known"),
+        (('name = "mine"', 'name = "../mine"'), "names a folder"),
+        (('name = "mine"', ""), "'name' is missing"),
+        (("(?P<s>.+)", "(?P<s>.+"), "regular expression"),
+        (("[[formats]]", "[[formats"), "not valid TOML"),
+        (('bands = ["g"]', 'bands = ["g"]\n[magnitude]\nkind = "brightness"'), "magnitude.kind"),
+    ],
+)
+def test_a_wrong_description_gets_one_clear_sentence(change, said):
+    with pytest.raises(SurveyError, match=r"mine\.toml") as refusal:
+        survey_from_toml(GOOD.replace(*change), "mine.toml")
+    assert said in str(refusal.value)
+
+
+def test_the_good_description_itself_is_accepted():
+    assert survey_from_toml(GOOD, "mine.toml").bands == ("g",)
+
+
+def test_an_unknown_survey_lists_the_known():
+    with pytest.raises(SurveyError, match="macho") as refusal:
+        find_survey("kepler")
+    assert "surveys new" in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "survey"),
+    [
+        (eros_text("lm0010k1", [(300.0, 15, 0.1, 16, 0.1)]), "renamed.txt", "eros"),
+        (macho_text("1.2.3", "B", [(48823.0, -5, 0.1)]), "renamed.txt", "macho"),
+        (hits_text([(57070.0, 20, 0.1)]), "renamed.txt", "hits"),
+    ],
+)
+def test_content_tells_the_survey_whatever_the_name(text, name, survey):
+    matching = [
+        found.name for found in builtin_surveys() if isinstance(match_survey(found, name, text.encode()), Match)
+    ]
+    assert matching == [survey]
+
+
+def test_bom_crlf_and_latin1_headers_do_not_matter():
+    text = macho_text("1.2.3", "B", [(48823.0, -5, 0.1)]).replace("#MJD", "#MJD é").replace("\n", "\r\n")
+    for content in (b"\xef\xbb\xbf" + text.encode(), text.encode("latin-1")):
+        assert isinstance(match_survey(find_survey("macho"), "lc_1.2.3.B.mjd", content), Match)
+
+
+def test_an_unknown_file_is_named_with_every_survey_tried_and_why_not(tmp_path: Path):
+    (tmp_path / "notes.txt").write_text("dear diary\n")
+    with pytest.raises(SurveyError, match=r"notes\.txt") as refusal:
+        guess_survey(list_files([tmp_path], set()))
+    for name in builtin_names():
+        assert f"\n  {name}: " in str(refusal.value)
+
+
+def test_a_shared_format_asks_unless_the_folder_says(tmp_path: Path):
+    for folder in ("somewhere", "catalina"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "all.csv").write_text("id,band,time,mag,err\n1,V_CSS,53000,15,0.1\n")
+    with pytest.raises(SurveyError, match="--survey"):
+        guess_survey(list_files([tmp_path / "somewhere"], set()))
+    assert guess_survey(list_files([tmp_path / "catalina"], set())).name == "catalina"
+
+
+def test_two_surveys_in_one_folder_ask_which(tmp_path: Path):
+    write_eros(tmp_path, "lm0010k1", [(300.0, 15, 0.1, 16, 0.1)])
+    (tmp_path / "lc_1.2.3.B.mjd").write_text(macho_text("1.2.3", "B", [(48823.0, -5, 0.1)]))
+    with pytest.raises(SurveyError, match="eros or macho"):
+        guess_survey(list_files([tmp_path], set()))
+
+
+def test_class_names_numbers_and_folders_are_translated():
+    macho = find_survey("macho")
+    names = {
+        "CEPH": "CEP",
+        "4": "CEP",
+        "10": "EB",
+        "7": "LPV",
+        "RRL": "RRLYR",
+        "3": "RRLYR",
+        "QSO": "QSO",
+        "ML": "ML",
+        "11": "OTHER",
+    }
+    assert {name: macho.canonical_class(name) for name in names} == names
+    assert macho.folder_class("periodic") is None
+    assert macho.folder_class("1") is None
+    assert macho.folder_class("NV") == "NV"

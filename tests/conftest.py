@@ -1,0 +1,47 @@
+"""What several tests need: the folder of real data, a workspace of their own, the command line."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# How long an example takes says more about the machine than about the code.
+settings.register_profile("lcdvt", deadline=None)
+settings.load_profile("lcdvt")
+
+REAL_DATA_VARIABLE = "LCDVT_REAL_DATA"
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The folder of public survey data, where there is one."""
+    folder = os.environ.get(REAL_DATA_VARIABLE)
+    if not folder:
+        pytest.skip(f"{REAL_DATA_VARIABLE} is not set: no real light curves to test on")
+    return Path(folder)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty workspace that every verb of the test uses."""
+    folder = tmp_path / "lcdvt-data"
+    monkeypatch.setenv("LCDVT_DATA", str(folder))
+    return folder
+
+
+@pytest.fixture
+def lcdvt(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """The command line as a user calls it, in a folder of the test's own."""
+
+    def run(*arguments: object, cwd: Path = tmp_path) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "lcdvt.cli.main", *map(str, arguments)]
+        environment = os.environ | {"COLUMNS": "120", "NO_COLOR": "1"}
+        return subprocess.run(
+            command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=300, check=False
+        )
+
+    return run
