@@ -8,7 +8,7 @@ import typer
 from lcdvt.cli.console import err, out, progress_display
 
 if TYPE_CHECKING:
-    from lcdvt.ingest import IngestResult
+    from lcdvt.ingestion import IngestResult
 
 PROBLEMS_SHOWN = 10
 
@@ -44,7 +44,7 @@ def ingest(
     ] = False,
 ) -> None:
     """Read light curves into clean, typed Parquet; run it again to resume or to add what is new."""
-    from lcdvt.ingest import ingest as run
+    from lcdvt.ingestion import ingest as run
 
     with progress_display("ingest") as progress:
         result = run(

@@ -10,6 +10,7 @@ from lcdvt import __version__
 from lcdvt.cli import surveys
 from lcdvt.cli.console import err
 from lcdvt.cli.ingest import ingest
+from lcdvt.cli.simulate import simulate
 from lcdvt.errors import LcdvtError
 
 EXIT_USER_ERROR = 2
@@ -40,6 +41,7 @@ def _root(
 
 
 app.command()(ingest)
+app.command()(simulate)
 app.add_typer(surveys.app, name="surveys")
 
 

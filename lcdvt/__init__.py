@@ -5,7 +5,7 @@ The data's way, in the order of the modules::
     catalogs    files of a survey          -> epochs
     clean       epochs                     -> epochs worth keeping
     features    epochs                     -> FATS features and periods
-    ingest      all of the above           -> Parquet in a workspace
+    ingestion   all of the above           -> Parquet in a workspace
     dataset     features and labels        -> X, y, survey
     dvt         X, y, survey               -> class probabilities
 """
@@ -15,12 +15,20 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-# Public name -> module that defines it. Imported on first use, so that `lcdvt --help` stays quick.
+# Public name -> module that defines it. Imported on first use, so that `lcdvt --help` stays quick. A verb and a
+# module of lcdvt never share a name: once imported, the module would hide the verb.
 _PUBLIC: dict[str, str] = {
+    "IngestResult": "lcdvt.ingestion",
     "LcdvtError": "lcdvt.errors",
+    "StoredSurvey": "lcdvt.workspace",
+    "Survey": "lcdvt.catalogs.survey",
+    "find_survey": "lcdvt.catalogs.registry",
+    "ingest": "lcdvt.ingestion",
+    "open_survey": "lcdvt.workspace",
+    "simulate": "lcdvt.simulator.run",
 }
 
-__all__ = ["__version__", *sorted(_PUBLIC)]  # noqa: PLE0604
+__all__ = ["__version__", *sorted(_PUBLIC)]
 
 
 def __getattr__(name: str) -> Any:

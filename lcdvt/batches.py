@@ -156,30 +156,41 @@ def _stream_pieces(survey: Survey, file: InputFile) -> Iterator[list[Piece]]:
 
 
 def _archive_pieces(survey: Survey, path: Path) -> Iterator[list[Piece]]:
-    # A star's B and R files may stand far apart in an archive: names are listed first where that can be.
-    expected: dict[str, int] = {}
-    for member in archive_members(path, contents=False):
-        key = _object_key(survey, member.name)
-        expected[key] = expected.get(key, 0) + 1
+    expected = _members_per_object(survey, path)
     size_limit = batch_size(len(expected))
     waiting: dict[str, list[Piece]] = {}
     ready: list[Piece] = []
     objects = size = 0
-    for member in archive_members(path):
-        key = _object_key(survey, member.name)
-        waiting.setdefault(key, []).append(Piece(member.name, content=member.content, problem=member.refused))
-        if len(waiting[key]) < expected.get(key, 1):
-            continue
-        complete = waiting.pop(key)
-        ready.extend(complete)
-        objects += 1
-        size += sum(len(piece.content) for piece in complete)
-        if objects >= size_limit or size >= BATCH_BYTES:
-            yield ready
-            ready, objects, size = [], 0, 0
+    try:
+        for member in archive_members(path):
+            key = _object_key(survey, member.name)
+            waiting.setdefault(key, []).append(Piece(member.name, content=member.content, problem=member.refused))
+            if len(waiting[key]) < expected.get(key, 1):
+                continue
+            complete = waiting.pop(key)
+            ready.extend(complete)
+            objects += 1
+            size += sum(len(piece.content) for piece in complete)
+            if objects >= size_limit or size >= BATCH_BYTES:
+                yield ready
+                ready, objects, size = [], 0, 0
+    except InputFileError as error:  # what came before the damage is as good as ever
+        ready.append(Piece(str(path), problem=str(error)))
     ready.extend(piece for pieces in waiting.values() for piece in pieces)
     if ready:
         yield ready
+
+
+def _members_per_object(survey: Survey, path: Path) -> dict[str, int]:
+    """Count each object's files in an archive, because a star's B and R files may stand far apart in it."""
+    expected: dict[str, int] = {}
+    try:
+        for member in archive_members(path, contents=False):
+            key = _object_key(survey, member.name)
+            expected[key] = expected.get(key, 0) + 1
+    except InputFileError:
+        return expected
+    return expected
 
 
 def _blocks(stream: BinaryIO, path: Path) -> Iterator[bytes]:

@@ -78,6 +78,12 @@ def catalogue_beside(paths: list[Path]) -> Path | None:
     return None
 
 
+def tables_beside(paths: list[Path]) -> set[Path]:
+    """Return the catalogues and truth tables that lie in the given folders: they are no light curves."""
+    found = (file for path in paths if path.is_dir() for file in path.iterdir())
+    return {file.resolve() for file in found if file.name.split(".")[0] in (*CATALOGUE_STEMS, "truth")}
+
+
 def parse_radius(text: str) -> float:
     """Return an angle such as "1arcsec", "0.5 arcmin" or "2arcsec" in arcseconds."""
     from astropy.coordinates import Angle

@@ -99,7 +99,9 @@ def hits_psf_text(rows: list[Epoch]) -> str:
         "# Worst epoch    : 05\n# Worst MJD      : 57070.1\n# Worst seeing   : 7.1\n"
         "# Aperture radii : seeing * [0.5]\n# Aperture radii : [3.2]\n"
     )
-    lines = [",xcenter,ycenter,aperture_flx_0,ra,dec,mjd,aperture_mag_0,aperture_mag_err_0"]
+    lines = [
+        ",xcenter,ycenter,aperture_flx_0,ra,dec,mjd,aperture_mag_0,aperture_mag_err_0,aperture_mag_1,aperture_mag_err_1"
+    ]
     for number, (mjd, mag, err) in enumerate(rows):
-        lines.append(f"{number},10.1,11.2,1234.5,150.25,2.5,{mjd:.6f},{mag:.4f},{err:.4f}")
+        lines.append(f"{number},10.1,11.2,1234.5,150.25,2.5,{mjd:.6f},25.0,9.0,{mag:.4f},{err:.4f}")
     return head + "\n".join(lines) + "\n"

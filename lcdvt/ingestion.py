@@ -19,7 +19,7 @@ from lcdvt.clean import find_rule
 from lcdvt.errors import InputFileError, LcdvtError
 from lcdvt.executors import run_batches
 from lcdvt.known_objects import KnownObjects
-from lcdvt.labels import catalogue_beside, load_catalogue
+from lcdvt.labels import catalogue_beside, load_catalogue, tables_beside
 from lcdvt.manifest import BatchRecord, Journal, input_key, locked
 from lcdvt.objects import write_objects
 from lcdvt.part import BatchTask, PartResult, make_part, objects_folder
@@ -86,7 +86,8 @@ def ingest(
         raise InputFileError("nothing to ingest: give a folder or file of light curves.")
     inputs = [Path(path) for path in paths]
     catalogue_path = _catalogue_path(inputs, catalog)
-    files = list_files(inputs, {catalogue_path.resolve()} if catalogue_path else set())
+    no_curves = tables_beside(inputs) | ({catalogue_path.resolve()} if catalogue_path else set())
+    files = list_files(inputs, no_curves)
     if not files:
         raise InputFileError(f"{', '.join(map(str, inputs))} holds no files: give a folder or file of light curves.")
     catalogue = load_catalogue(catalogue_path, match_radius=match_radius) if catalogue_path else None
