@@ -14,10 +14,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lcdvt.draws import LabelBudget, draw_labels
-from lcdvt.dvt.data import UNLABELLED, SurveyRows
 from lcdvt.errors import LcdvtError
 from lcdvt.names import OBJECT_ID
 from lcdvt.scaling import Scaler, ScalingMethod, fit_scaler
+
+UNLABELLED = -1
 
 FeatureChoice = Literal["same", "common", "all"]
 
@@ -43,6 +44,25 @@ class SurveyData:
     name: str
     features: pd.DataFrame
     labels: pd.Series
+
+
+@dataclass(frozen=True)
+class SurveyRows:
+    """Scaled features and labels of one survey.
+
+    Parameters
+    ----------
+    name
+        The survey, for messages.
+    x
+        (objects, features), or (members, objects, features); NaN where a feature is missing.
+    y
+        Class numbers, −1 for unlabelled; (objects,), or (members, objects).
+    """
+
+    name: str
+    x: NDArray[np.floating]
+    y: NDArray[np.integer]
 
 
 @dataclass(frozen=True)

@@ -9,35 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from lcdvt.dataset import UNLABELLED, SurveyRows
 from lcdvt.errors import LcdvtError
-
-UNLABELLED = -1
 
 
 class TrainingDataError(LcdvtError):
     """What should be learned from cannot be learned from."""
-
-
-@dataclass(frozen=True)
-class SurveyRows:
-    """Scaled features and labels of one survey.
-
-    Parameters
-    ----------
-    name
-        The survey, for messages.
-    x
-        (objects, features), or (members, objects, features); NaN where a feature is missing.
-    y
-        Class numbers, −1 for unlabelled; (objects,), or (members, objects).
-    """
-
-    name: str
-    x: NDArray[np.floating]
-    y: NDArray[np.integer]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,212 @@
+"""A run's folder: `config.toml`, `weights.safetensors`, `scaler.json`, `metrics.json`, `history.parquet`.
+
+Nothing in it is code: weights are plain arrays, everything else is text. Each file is written under a
+temporary name and renamed, so that a folder never holds half a file. The format has a number; a folder
+with a number this version does not know is refused rather than guessed at.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import tomli_w
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file, save_file
+
+from lcdvt import __version__
+from lcdvt.config import from_table, read_table, to_table
+from lcdvt.dvt.config import DVTConfig
+from lcdvt.dvt.data import TrainingData
+from lcdvt.dvt.model import DVT
+from lcdvt.dvt.train import TrainingResult, TrainingState, train
+from lcdvt.errors import LcdvtError
+from lcdvt.progress import Progress, silent
+from lcdvt.scaling import Scaler
+
+FORMAT = 1
+CONFIG_FILE = "config.toml"
+WEIGHTS_FILE = "weights.safetensors"
+SCALER_FILE = "scaler.json"
+METRICS_FILE = "metrics.json"
+HISTORY_FILE = "history.parquet"
+CHECKPOINT_FILE = "checkpoint.safetensors"
+
+
+class StoreError(LcdvtError):
+    """A run's folder is missing, damaged, or of another version."""
+
+
+@dataclass(frozen=True)
+class RunDescription:
+    """What a run was about, as its `config.toml` says in the table [run].
+
+    Parameters
+    ----------
+    surveys, classes
+        Names of survey numbers and class numbers.
+    widths
+        Features of each survey.
+    seeds
+        One for each member.
+    cycle
+        Cycle consistency (0 to 1) of each member.
+    """
+
+    surveys: tuple[str, ...]
+    classes: tuple[str, ...]
+    widths: tuple[int, ...]
+    seeds: tuple[int, ...]
+    cycle: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class SavedRun:
+    """A trained ensemble with all it needs to classify new objects."""
+
+    config: DVTConfig
+    description: RunDescription
+    model: DVT
+    scaler: Scaler
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+    history: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+    @classmethod
+    def from_training(
+        cls,
+        config: DVTConfig,
+        result: TrainingResult,
+        scaler: Scaler,
+        surveys: tuple[str, ...],
+        classes: tuple[str, ...],
+        metrics: Mapping[str, Any] | None = None,
+    ) -> "SavedRun":
+        """Put a finished training and its names together."""
+        description = RunDescription(surveys, classes, result.model.widths, result.seeds, result.cycle)
+        return cls(config, description, result.model, scaler, metrics or {}, result.history_table())
+
+
+def save_run(folder: Path, run: SavedRun) -> None:
+    """Write a run to its folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    weights = {name: tensor.detach().cpu().contiguous() for name, tensor in run.model.state_dict().items()}
+    partial = folder / (WEIGHTS_FILE + ".partial")
+    save_file(weights, partial)
+    partial.replace(folder / WEIGHTS_FILE)
+    _write_text(folder / SCALER_FILE, json.dumps(run.scaler.to_json()))
+    _write_text(folder / METRICS_FILE, json.dumps(dict(run.metrics), indent=2))
+    partial = folder / (HISTORY_FILE + ".partial")
+    run.history.to_parquet(partial)
+    partial.replace(folder / HISTORY_FILE)
+    table = {"format": FORMAT, "lcdvt": __version__, "run": to_table(run.description), **to_table(run.config)}
+    # last, for it makes the folder a run
+    _write_text(folder / CONFIG_FILE, tomli_w.dumps(table))
+
+
+def load_run(folder: Path) -> SavedRun:
+    """Read a run from its folder."""
+    if not (folder / CONFIG_FILE).is_file():
+        raise StoreError(f"{folder}: not a run (no {CONFIG_FILE}); give the folder of a finished run.")
+    table = read_table(folder / CONFIG_FILE)
+    version = table.pop("format", None)
+    if version != FORMAT:
+        raise StoreError(
+            f"{folder}: the run has format {version} (written by lcdvt {table.get('lcdvt', 'of unknown version')}), "
+            f"and this lcdvt {__version__} reads format {FORMAT}; use the lcdvt that wrote it, or train again."
+        )
+    table.pop("lcdvt", None)
+    where = str(folder / CONFIG_FILE)
+    description = from_table(RunDescription, table.pop("run", {}), f"{where}: run")
+    config = from_table(DVTConfig, table, where)
+    model = DVT(config.model, len(description.seeds), description.widths, len(description.classes))
+    try:
+        model.load_state_dict(load_file(folder / WEIGHTS_FILE))
+    except (OSError, SafetensorError, RuntimeError) as error:
+        reason = str(error).splitlines()[0]
+        raise StoreError(f"{folder / WEIGHTS_FILE}: the weights do not fit the run ({reason}); train again.") from error
+    history = folder / HISTORY_FILE
+    return SavedRun(
+        config=config,
+        description=description,
+        model=model.eval(),
+        scaler=Scaler.from_json(_read_json(folder / SCALER_FILE)),
+        metrics=_read_json(folder / METRICS_FILE),
+        history=pd.read_parquet(history) if history.is_file() else pd.DataFrame(),
+    )
+
+
+def train_resumable(
+    config: DVTConfig, data: TrainingData, seeds: tuple[int, ...], folder: Path, *, progress: Progress = silent
+) -> TrainingResult:
+    """Train with a checkpoint in `folder`; a run that was killed goes on from its last one.
+
+    The finished run is the same as one that was never killed. The checkpoint is removed at the end.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / CHECKPOINT_FILE
+    identity = _fingerprint(config, data, seeds)
+    resume = _read_checkpoint(path, identity) if path.is_file() else None
+    result = train(
+        config,
+        data,
+        seeds,
+        progress=progress,
+        on_checkpoint=lambda state: _write_checkpoint(path, state, identity),
+        resume=resume,
+    )
+    path.unlink(missing_ok=True)
+    return result
+
+
+def _fingerprint(config: DVTConfig, data: TrainingData, seeds: tuple[int, ...]) -> str:
+    digest = hashlib.sha256(tomli_w.dumps({**to_table(config), "seeds": list(seeds)}).encode())
+    digest.update(data.rows.cpu().numpy().tobytes())
+    for member in data.labels + data.label_classes:
+        for tensor in member:
+            digest.update(tensor.numpy().tobytes())
+    return digest.hexdigest()
+
+
+def _write_checkpoint(path: Path, state: TrainingState, identity: str) -> None:
+    metadata = {
+        "format": str(FORMAT),
+        "identity": identity,
+        "phase": str(state.phase),
+        "step": str(state.step),
+        "record": json.dumps(state.record),
+    }
+    partial = path.with_name(path.name + ".partial")
+    save_file(state.tensors, partial, metadata=metadata)
+    partial.replace(path)
+
+
+def _read_checkpoint(path: Path, identity: str) -> TrainingState:
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            tensors: dict[str, torch.Tensor] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (OSError, SafetensorError) as error:
+        raise StoreError(f"{path}: the checkpoint is damaged ({error}); delete it and start again.") from error
+    if metadata.get("format") != str(FORMAT) or metadata.get("identity") != identity:
+        raise StoreError(
+            f"{path}: the checkpoint belongs to a run with other data, settings or seeds; "
+            "delete it, or choose another folder."
+        )
+    return TrainingState(int(metadata["phase"]), int(metadata["step"]), tensors, json.loads(metadata["record"]))
+
+
+def _write_text(path: Path, text: str) -> None:
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, json.JSONDecodeError) as error:
+        raise StoreError(f"{path}: cannot be read ({error}); the run's folder is incomplete, train again.") from error

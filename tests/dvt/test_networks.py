@@ -1,0 +1,101 @@
+"""Shapes, scopes and padding of dense and convolutional networks."""
+
+import pytest
+import torch
+from torch.nn import functional
+
+from lcdvt.config import ConfigError
+from lcdvt.dvt.config import ConvolutionConfig, ModelConfig
+from lcdvt.dvt.layers import MemberConvolution, MemberLinear
+from lcdvt.dvt.model import DVT
+
+
+def generators(count: int) -> list[torch.Generator]:
+    return [torch.Generator().manual_seed(seed) for seed in range(count)]
+
+
+def test_every_parameter_has_a_leading_member_axis() -> None:
+    for config in (ModelConfig(heads="tied", specific=(4,)), ModelConfig(convolution=ConvolutionConfig((4, 4, 4), 4))):
+        model = DVT(config, 3, (64, 64), 2)
+        assert {tensor.shape[0] for tensor in model.state_dict().values()} == {3}
+
+
+@pytest.mark.parametrize("scope", ["shared", "survey", "tied"])
+def test_a_layer_is_each_members_own_product(scope: str) -> None:
+    layer = MemberLinear(3, 2, 4, 5, scope)  # type: ignore[arg-type]
+    for member, generator in enumerate(generators(3)):
+        layer.initialise(member, generator)
+    with torch.no_grad():
+        for correction in layer.corrections:
+            correction.normal_()
+    x = torch.randn(3, 2, 6, 4)
+    y = layer(x, slice(0, 2))
+    for member in range(3):
+        for survey in range(2):
+            place = survey if scope == "survey" else 0
+            weight, bias = layer.weight[member, place], layer.bias[member, place]
+            if scope == "tied" and survey == 1:
+                weight, bias = weight + layer.weight_correction[member, 0], bias + layer.bias_correction[member, 0]
+            torch.testing.assert_close(y[member, survey], x[member, survey] @ weight + bias)
+    torch.testing.assert_close(layer(x[:, 1:], slice(1, 2))[:, 0], y[:, 1])
+
+
+def test_grouped_convolution_is_each_members_own_convolution() -> None:
+    layer = MemberConvolution(3, 2, 2, 4, 3, "survey", padding=1)
+    for member, generator in enumerate(generators(3)):
+        layer.initialise(member, generator)
+    images = torch.randn(5, 3, 2, 8, 8)
+    y = layer(images.flatten(1, 2), survey=1).view(5, 3, 4, 8, 8)
+    for member in range(3):
+        expected = functional.conv2d(images[:, member], layer.weight[member, 1], layer.bias[member, 1], padding=1)
+        torch.testing.assert_close(y[:, member], expected, rtol=1e-4, atol=1e-5)
+
+
+def test_surveys_of_different_widths_have_their_own_input_layer() -> None:
+    model = DVT(ModelConfig(shared=(6, 6), latent=3, input_layer="survey"), 2, (5, 3), 2)
+    model.initialise(generators(2))
+    x = torch.randn(2, 2, 4, 5)
+    x[:, 1, :, 3:] = 0
+    mean, logvar = model.encode(x, slice(0, 2))
+    assert mean.shape == logvar.shape == (2, 2, 4, 3)
+    assert model.decode(mean, slice(0, 2)).shape == (2, 2, 4, 10)
+
+
+def test_different_widths_with_a_shared_first_layer_are_refused() -> None:
+    with pytest.raises(ConfigError, match="5, 3 features"):
+        DVT(ModelConfig(), 1, (5, 3), 2)
+
+
+def test_too_small_a_latent_is_refused() -> None:
+    with pytest.raises(ConfigError, match="at least 4"):
+        DVT(ModelConfig(latent=3), 1, (5, 5), 4)
+
+
+def test_images_of_different_sizes_share_convolutions() -> None:
+    config = ModelConfig(latent=4, likelihood="bernoulli", convolution=ConvolutionConfig((4, 5, 6), 7))
+    model = DVT(config, 2, (28 * 28, 16 * 16), 3)
+    model.initialise(generators(2))
+    x = torch.rand(2, 2, 3, 784)
+    x[:, 1, :, 256:] = 0
+    mean, _ = model.encode(x, slice(0, 2))
+    assert mean.shape == (2, 2, 3, 4)
+    output = model.decode(mean, slice(0, 2))
+    assert output.shape == (2, 2, 3, 784)
+    assert (output[:, 1, :, 256:] == 0).all()
+    assert (output[:, 1, :, :256] != 0).any()
+
+
+def test_a_members_start_does_not_depend_on_its_neighbours() -> None:
+    config = ModelConfig(shared=(6,), latent=3)
+    alone, beside = DVT(config, 1, (5, 5), 2), DVT(config, 3, (5, 5), 2)
+    alone.initialise([torch.Generator().manual_seed(1)])
+    beside.initialise(generators(3))
+    for name, tensor in alone.state_dict().items():
+        torch.testing.assert_close(tensor[0], beside.state_dict()[name][1], rtol=0, atol=0)
+
+
+def test_selected_members_keep_their_weights() -> None:
+    model = DVT(ModelConfig(shared=(6,), latent=3), 3, (5, 5), 2)
+    model.initialise(generators(3))
+    x = torch.randn(7, 5)
+    torch.testing.assert_close(model.select([2, 0]).probabilities(x, 1), model.probabilities(x, 1)[[2, 0]])
