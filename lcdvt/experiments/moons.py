@@ -3,10 +3,12 @@
 Data as in the paper: 10000 red and 400 blue objects, half of them for training, 10 % of these labelled.
 The target has the classes reversed, is turned by 30° about (0.5, 0.5) and mapped by log10(x) + 1, with
 2.5 % labelled, so that the target's minority class has five labels. The paper gives neither the noise of
-the moons nor their place; here the noise is 0.15 and they fill [0.1, 0.9]².
+the moons nor their place. Here they fill [0.1, 0.9]², and the noise is 0.12, at which the source's F1 comes
+out as in the paper; at 0.15 the best possible classifier, with both densities known, would only just reach
+it. Each survey's coordinates are standardised, without labels, before they enter the model.
 
-An SVM on the target's labels alone stands beside the result: it does as well, so this experiment shows
-that the model works, not that transfer helps.
+An SVM on the target's labels alone stands beside the result: it does about as well, so this experiment
+shows that the model works, not that transfer helps.
 """
 
 from collections.abc import Sequence
@@ -30,6 +32,7 @@ CLASSES = ("red", "blue")
 SURVEYS = ("source", "target")
 PAPER_F1 = {"source": 97.5, "target": 86.6}
 PAPER_STEPS = 15000
+SVM_PENALTY = 10.0
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class MoonsRecipe:
 
     majority: int = 10000
     minority: int = 400
-    noise: float = 0.15
+    noise: float = 0.12
     source_labels: str = "10%"
     target_labels: str = "2.5%"
     rotation_degrees: float = 30.0
@@ -135,7 +138,11 @@ def run_moons(
         (make_survey(recipe, target=False, seed=seed), make_survey(recipe, target=True, seed=seed)) for seed in seeds
     ]
     rows = [
-        SurveyRows(name, np.stack([pair[place].x for pair in per_seed]), np.stack([pair[place].y for pair in per_seed]))
+        SurveyRows(
+            name,
+            np.stack([_standardised(pair[place], pair[place].x) for pair in per_seed]),
+            np.stack([pair[place].y for pair in per_seed]),
+        )
         for place, name in enumerate(SURVEYS)
     ]
     data = TrainingData.from_surveys(rows, CLASSES, len(seeds), resolve_device(device))
@@ -143,7 +150,7 @@ def run_moons(
     alive = [pair for seed, pair in zip(seeds, per_seed, strict=True) if seed in result.seeds]
     scores, first = [], []
     for place in range(len(SURVEYS)):
-        x = np.stack([pair[place].test_x for pair in alive]).astype(np.float32)
+        x = np.stack([_standardised(pair[place], pair[place].test_x) for pair in alive])
         probabilities = result.model.probabilities(torch.from_numpy(x).to(data.rows.device), place).cpu().numpy()
         truths = [pair[place].test_y for pair in alive]
         scores.append(tuple(_macro_f1(truth, p.argmax(-1)) for truth, p in zip(truths, probabilities, strict=True)))
@@ -158,10 +165,14 @@ def run_moons(
     )
 
 
+def _standardised(survey: Moons, x: NDArray[np.float64]) -> NDArray[np.float32]:
+    return ((x - survey.x.mean(axis=0)) / survey.x.std(axis=0)).astype(np.float32)
+
+
 def _svm_on_labels(survey: Moons) -> float:
     known = survey.y != UNLABELLED
-    machine = SVC().fit(survey.x[known], survey.y[known])
-    return _macro_f1(survey.test_y, machine.predict(survey.test_x))
+    machine = SVC(C=SVM_PENALTY).fit(_standardised(survey, survey.x[known]), survey.y[known])
+    return _macro_f1(survey.test_y, machine.predict(_standardised(survey, survey.test_x)))
 
 
 def _macro_f1(truth: NDArray[np.integer], predicted: NDArray[np.integer]) -> float:
