@@ -46,7 +46,7 @@ class PeriodConfig:
         How candidates are compared.
     """
 
-    samples_per_peak: int = 4
+    samples_per_peak: int = 3
     min_cycles: float = 1.5
     max_frequencies: int = 2_000_000
     n_peaks: int = 12

@@ -17,9 +17,9 @@ import numpy as np
 from numba import njit
 
 from lcdvt.features.period_fit import (
+    HIGHEST_HARMONIC,
     MODEL_HARMONICS,
     MODEL_HIGHEST,
-    N_MODELS,
     Bands,
     Floats,
     fit_candidates,
@@ -43,9 +43,11 @@ class ChoiceConfig:
         Highest harmonic a model may have is the number of observed cycles over this: a Fourier series over few
         cycles is a smooth curve through the points, not a repetition.
     first_points, final_points
-        Frequencies fitted around each candidate, first for all, then for the `finalists`.
+        Frequencies fitted around each candidate, first around all, then around the finalists.
+    first_harmonics
+        Highest harmonic of the first, quick comparison.
     finalists
-        Candidates compared again with outliers weighed down.
+        Candidates compared again with all harmonics, and with outliers weighed down.
     outlier_sigma
         Beyond this many robust standard deviations a residual's weight falls with its square.
     window_penalty
@@ -64,15 +66,16 @@ class ChoiceConfig:
     """
 
     cycles_per_harmonic: float = 3.0
-    first_points: int = 7
-    final_points: int = 11
-    finalists: int = 16
+    first_points: int = 5
+    first_harmonics: int = 4
+    final_points: int = 9
+    finalists: int = 12
     outlier_sigma: float = 3.0
-    window_penalty: float = 0.0
+    window_penalty: float = 2.0
     double_wave_prior: bool = True
     double_wave_max_half_period: float = 50.0
     symmetric_pulsators: tuple[float, float] = (0.2, 0.5)
-    binary_log_odds: float = 2.0
+    binary_log_odds: float = 2.5
     max_log_odds: tuple[float, float] = (-3.0, 6.0)
 
 
@@ -107,16 +110,21 @@ def choose_frequency(
     config
         How candidates are compared.
     """
-    frequencies, gains, window = fit_candidates(bands, candidates, reaches, config.first_points)
-    first = _scores(bands, frequencies, gains, window, baseline, config)
-    if not np.isfinite(first).any():
+    frequencies, gains, window = fit_candidates(bands, candidates, reaches, config.first_points, config.first_harmonics)
+    scores = _scores(bands, frequencies, gains, window, baseline, config)
+    if not np.isfinite(scores).any():
         return None
-    place, model = np.unravel_index(np.argmax(_white_scores(bands, frequencies, gains, baseline, config)), first.shape)
+    best = np.argsort(-scores.max(axis=1), kind="stable")[: config.finalists]
+    # The best sine stays in: its residuals measure the noise's memory.
+    finalists = np.union1d(best, np.argmax(gains[:, ONE_SINE]))
+    candidates, reaches = candidates[finalists], reaches[finalists]
+
+    frequencies, gains, window = fit_candidates(bands, candidates, reaches, config.first_points, HIGHEST_HARMONIC)
+    scores = _white_scores(bands, frequencies, gains, baseline, config)
+    place, model = np.unravel_index(np.argmax(scores), scores.shape)
     bands = _reweighted(bands, frequencies[place, model], int(model), config.outlier_sigma)
 
-    order = np.argsort(-first.max(axis=1), kind="stable")[: config.finalists]
-    finalists = np.union1d(order, np.argmax(gains[:, ONE_SINE]))
-    frequencies, gains, window = fit_candidates(bands, candidates[finalists], reaches[finalists], config.final_points)
+    frequencies, gains, window = fit_candidates(bands, candidates, reaches, config.final_points, HIGHEST_HARMONIC)
     scores = _scores(bands, frequencies, gains, window, baseline, config)
     memory = _noise_memory(bands, frequencies, gains)
     place, model = np.unravel_index(np.argmax(scores), scores.shape)
@@ -179,7 +187,7 @@ def _half_or_double(
     """Weigh the winner against twice and half its period, with the prior of the wave's shape."""
     others = np.array((frequency / 2.0, 2.0 * frequency))
     reaches = np.array((0.1, 0.2)) / baseline
-    frequencies, gains, window = fit_candidates(bands, others, reaches, config.final_points)
+    frequencies, gains, window = fit_candidates(bands, others, reaches, config.final_points, HIGHEST_HARMONIC)
     scores = _penalised(bands, frequencies, gains, window, memory, baseline, config)
     best = scores.argmax(axis=1)
     if others[0] >= limits[0] and np.isfinite(scores[0, best[0]]):
@@ -197,7 +205,9 @@ def _polished(bands: Bands, frequency: float, model: int, baseline: float, n_poi
     """Return the frequency at the top of the chosen model's likelihood."""
     reach = 0.05 / baseline
     for _ in range(2):
-        frequencies, _, _ = fit_candidates(bands, np.array((frequency,)), np.array((reach,)), n_points)
+        frequencies, _, _ = fit_candidates(
+            bands, np.array((frequency,)), np.array((reach,)), n_points, int(MODEL_HIGHEST[model])
+        )
         frequency = float(frequencies[0, model])
         reach *= 2.0 / (n_points - 1)
     return frequency
@@ -229,7 +239,7 @@ def _penalised(
     scores = gains / memory - used @ per_harmonic - config.window_penalty * window[:, None]
     cycles = frequencies * baseline
     allowed = np.maximum(cycles / config.cycles_per_harmonic, 1.0) >= MODEL_HIGHEST
-    allowed &= (MODEL_HARMONICS <= bands.max_harmonics.max()) & (gains > 0.0)
+    allowed &= (bands.max_harmonics.max() >= MODEL_HARMONICS) & (gains > 0.0)
     return np.where(allowed, scores, -np.inf)
 
 

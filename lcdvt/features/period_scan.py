@@ -15,6 +15,8 @@ Floats = NDArray[np.float64]
 
 # Below this many epochs a compiled sum is faster than a non-uniform FFT whatever the grid's length.
 DIRECT_SUM_EPOCHS = 40
+# Relative precision of the transform: the exact fits decide, the scan only proposes.
+TRANSFORM_PRECISION = 1e-6
 # The direct sum turns its phases by recurrence; starting afresh this often keeps them exact to ~1e-13.
 RECURRENCE_LENGTH = 256
 # Frequencies that turn one into the other by sampling once a night, once a sidereal night, or one season a year.
@@ -36,8 +38,9 @@ def scan_score(times: list[Floats], mags: list[Floats], weights: list[Floats], d
             power = _direct_power(t, y, w, df, n_grid)
         else:
             power = nifty_ls.lombscargle(
-                t, y, 1.0 / np.sqrt(w), fmin=df, fmax=n_grid * df, Nf=n_grid, backend="finufft", nthreads=1
-            ).power
+                t, y, 1.0 / np.sqrt(w), fmin=df, fmax=n_grid * df, Nf=n_grid, backend="finufft", nthreads=1,
+                finufft_kwargs={"eps": TRANSFORM_PRECISION},
+            ).power  # fmt: skip
         _add_power(score, power, float(t.size))
     return score
 
@@ -65,7 +68,8 @@ def _direct_power(t: Floats, y: Floats, w: Floats, df: float, n_grid: int) -> Fl
     for i in range(n_grid):
         if i % RECURRENCE_LENGTH == 0:
             for j in range(n):
-                phase = 2.0 * np.pi * (((i + 1) * df * t[j]) % 1.0)
+                cycles = (i + 1) * df * t[j]
+                phase = 2.0 * np.pi * (cycles - np.floor(cycles))
                 c[j], s[j] = np.cos(phase), np.sin(phase)
         sum_c, sum_s, sum_yc, sum_ys, sum_cc, sum_cs = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         for j in range(n):
@@ -109,15 +113,14 @@ def candidate_frequencies(
     count = 0
     for f in seeds:
         count = _append(frequencies, reaches, count, f, 0.8 * df, lowest, highest)
-    for f in parents:
-        count = _append(frequencies, reaches, count, f / 2.0, 0.5 * df, lowest, highest)
-        count = _append(frequencies, reaches, count, 2.0 * f, 1.2 * df, lowest, highest)
-        count = _append(frequencies, reaches, count, f / 3.0, 0.4 * df, lowest, highest)
-    for i in range(n_aliased):
-        for shift in aliases:
-            for f in (peaks[i] * df + shift, abs(peaks[i] * df - shift)):
-                count = _append(frequencies, reaches, count, f, df, lowest, highest)
-                count = _append(frequencies, reaches, count, f / 2.0, 0.5 * df, lowest, highest)
+    for factor, reach in ((1.0 / 3.0, 0.4 * df), (2.0, 1.2 * df), (0.5, 0.5 * df)):
+        for f in parents:
+            count = _append(frequencies, reaches, count, factor * f, reach, lowest, highest)
+    for factor, reach in ((0.5, 0.5 * df), (1.0, df)):
+        for i in range(n_aliased):
+            for shift in aliases:
+                for f in (peaks[i] * df + shift, abs(peaks[i] * df - shift)):
+                    count = _append(frequencies, reaches, count, factor * f, reach, lowest, highest)
     return frequencies[:count], reaches[:count]
 
 
@@ -167,9 +170,9 @@ def _highest_peaks(score: Floats, first: int, separation: int, n_peaks: int) -> 
     size = score.size
     for i in range(first, size):
         h = score[i]
-        rises = i == first or h >= score[i - 1]
-        falls = i == size - 1 or h > score[i + 1]
-        if not (rises and falls) or h <= heights[capacity - 1]:
+        if h <= heights[capacity - 1]:
+            continue
+        if (i > first and h < score[i - 1]) or (i < size - 1 and h <= score[i + 1]):
             continue
         j = capacity - 1
         while j > 0 and heights[j - 1] < h:
