@@ -41,16 +41,18 @@ def moons_figure(result: "MoonsResult") -> "Figure":
         x, predicted = survey.test_x, probability.argmax(-1)
         for number, colour, name in ((0, RED, "predicted red"), (1, BLUE, "predicted blue")):
             chosen = predicted == number
-            predictions.scatter(*x[chosen].T, s=5, color=colour, alpha=0.25, linewidths=0, label=name)
+            predictions.scatter(*x[chosen].T, s=5, color=colour, alpha=0.4, linewidths=0, label=name)
         for number, colour, name in ((0, VIOLET, "labelled red"), (1, GREEN, "labelled blue")):
             known = survey.x[survey.y == number]
-            predictions.scatter(*known.T, s=22, color=colour, edgecolors="white", linewidths=0.5, label=name)
-        predictions.set_title(f"{titles[row]}: predictions (macro F1 {scores[row]:.1f} %)")
+            # many labels would hide the predictions they led to
+            size = 22 if len(known) < 200 else 8
+            predictions.scatter(*known.T, s=size, color=colour, edgecolors="white", linewidths=0.5, label=name)
+        predictions.set_title(f"{titles[row]}: predictions (macro F1 {scores[row]:.1f} %)", fontsize=10)
         entropy = _entropy_in_bits(probability)
         order = np.argsort(entropy)
         dots = entropies.scatter(*x[order].T, s=6, c=entropy[order], cmap="inferno", vmin=0, vmax=1, linewidths=0)
         entropies.set_facecolor("0.25")
-        entropies.set_title(f"{titles[row]}: entropy")
+        entropies.set_title(f"{titles[row]}: entropy", fontsize=10)
         figure.colorbar(dots, ax=entropies, label="binary entropy (bits)")
         entropies.set(xlim=predictions.get_xlim(), ylim=predictions.get_ylim())
         for axis in (predictions, entropies):

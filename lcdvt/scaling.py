@@ -28,6 +28,13 @@ class ScalingError(LcdvtError):
 
 
 @dataclass(frozen=True)
+class ScalingChoice:
+    """A scaling chosen by name, so that a wrong name is refused like any other setting."""
+
+    method: ScalingMethod = "rank"
+
+
+@dataclass(frozen=True)
 class Scaler:
     """What was fitted, per survey (one entry for all surveys where they were pooled).
 

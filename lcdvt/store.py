@@ -16,7 +16,8 @@ import pandas as pd
 import tomli_w
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
+from safetensors.torch import save as serialise
 
 from lcdvt import __version__
 from lcdvt.config import from_table, read_table, to_table
@@ -94,9 +95,8 @@ def save_run(folder: Path, run: SavedRun) -> None:
     """Write a run to its folder."""
     folder.mkdir(parents=True, exist_ok=True)
     weights = {name: tensor.detach().cpu().contiguous() for name, tensor in run.model.state_dict().items()}
-    partial = folder / (WEIGHTS_FILE + ".partial")
-    save_file(weights, partial)
-    partial.replace(folder / WEIGHTS_FILE)
+    # through memory: the library's own file writing makes files that only their owner can read
+    _write_bytes(folder / WEIGHTS_FILE, serialise(weights))
     _write_text(folder / SCALER_FILE, json.dumps(run.scaler.to_json()))
     _write_text(folder / METRICS_FILE, json.dumps(dict(run.metrics), indent=2))
     partial = folder / (HISTORY_FILE + ".partial")
@@ -179,9 +179,7 @@ def _write_checkpoint(path: Path, state: TrainingState, identity: str) -> None:
         "step": str(state.step),
         "record": json.dumps(state.record),
     }
-    partial = path.with_name(path.name + ".partial")
-    save_file(state.tensors, partial, metadata=metadata)
-    partial.replace(path)
+    _write_bytes(path, serialise(state.tensors, metadata=metadata))
 
 
 def _read_checkpoint(path: Path, identity: str) -> TrainingState:
@@ -200,8 +198,12 @@ def _read_checkpoint(path: Path, identity: str) -> TrainingState:
 
 
 def _write_text(path: Path, text: str) -> None:
+    _write_bytes(path, text.encode())
+
+
+def _write_bytes(path: Path, content: bytes) -> None:
     partial = path.with_name(path.name + ".partial")
-    partial.write_text(text, encoding="utf-8")
+    partial.write_bytes(content)
     partial.replace(path)
 
 

@@ -1,0 +1,37 @@
+"""Mean probability, disagreement and entropy of members."""
+
+import math
+
+import pytest
+import torch
+from dvt_problems import quick_config, survey_rows, two_surveys
+
+from lcdvt.dvt.ensemble import EnsemblePrediction, predict
+from lcdvt.dvt.train import train
+
+
+def test_three_opinions_by_hand() -> None:
+    opinions = torch.tensor([[[0.9, 0.1]], [[0.8, 0.2]], [[0.1, 0.9]]])
+    prediction = EnsemblePrediction(opinions)
+    torch.testing.assert_close(prediction.probability, torch.tensor([[0.6, 0.4]]))
+    assert prediction.class_number.tolist() == [0]
+    assert prediction.disagreement.tolist() == pytest.approx([1 / 3])
+    assert prediction.entropy.tolist() == pytest.approx([-0.6 * math.log(0.6) - 0.4 * math.log(0.4)])
+
+
+def test_members_in_one_pass_equal_members_one_by_one() -> None:
+    model = train(quick_config(steps=20), two_surveys(3), (1, 2, 3)).model
+    x = torch.from_numpy(survey_rows("new", shift=0.7, seed=5)[0].x).float()
+    x[0, 1] = float("nan")
+    together = predict(model, x, 1).members
+    for member in range(3):
+        torch.testing.assert_close(predict(model.select([member]), x, 1).members[0], together[member])
+    assert torch.isfinite(together).all()
+
+
+def test_many_rows_are_predicted_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = train(quick_config(steps=20), two_surveys(2), (1, 2)).model
+    x = torch.from_numpy(survey_rows("new", shift=0.7, seed=5)[0].x).float()
+    whole = predict(model, x, 1).members
+    monkeypatch.setattr("lcdvt.dvt.model.PREDICTION_ROWS", 7)
+    torch.testing.assert_close(predict(model, x, 1).members, whole)
