@@ -3,7 +3,6 @@
 import sys
 from typing import Annotated
 
-import click
 import typer
 
 from lcdvt import __version__
@@ -52,9 +51,10 @@ def main() -> None:
     except LcdvtError as error:
         err.print(f"lcdvt: {error}", style="red", markup=False)
         sys.exit(EXIT_USER_ERROR)
-    except (KeyboardInterrupt, click.Abort):
-        err.print("lcdvt: interrupted; what was finished is kept, run the same command again to go on.")
-        sys.exit(EXIT_INTERRUPTED)
+    except SystemExit as ending:
+        if ending.code == EXIT_INTERRUPTED:
+            err.print("lcdvt: interrupted; what was finished is kept, run the same command again to go on.")
+        raise
 
 
 if __name__ == "__main__":

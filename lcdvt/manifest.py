@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from lcdvt.catalogs.files import InputFile
 from lcdvt.errors import WorkspaceError
+from lcdvt.workspace import writable
 
 JOURNAL_VERSION: Final = 1
 
@@ -83,8 +84,7 @@ class Journal:
             self.records.append(BatchRecord(**line["batch"]))
 
     def _append(self, line: dict[str, Any]) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with self.path.open("ab") as journal:
+        with writable(self.folder), self.path.open("ab") as journal:
             journal.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
             journal.flush()
             os.fsync(journal.fileno())
@@ -144,11 +144,9 @@ def locked(folder: Path) -> Iterator[None]:
     """Hold the survey for this process; a second ingest of it is told so at once."""
     import fcntl
 
-    try:
+    with writable(folder.parent):
         folder.mkdir(parents=True, exist_ok=True)
         lock = (folder / "lock").open("w")
-    except OSError as error:
-        raise WorkspaceError(f"{folder.parent} cannot be written: {error.strerror}.") from error
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

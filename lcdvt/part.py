@@ -1,6 +1,5 @@
 """One batch becomes one part: read, arrange, clean, write. Runs in a worker, touches nothing else."""
 
-import errno
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -17,12 +16,10 @@ from lcdvt.catalogs.files import MEMBER_SEPARATOR
 from lcdvt.catalogs.survey import Survey
 from lcdvt.clean import Step, clean
 from lcdvt.epochs import EpochBlock, block_from_raw, epochs_metadata
-from lcdvt.errors import WorkspaceError
 from lcdvt.names import BAND, DEC, OBJECT_ID, RA, SOURCE, SURVEY_LABEL, n_epochs_column
 from lcdvt.workspace import SurveyFolder, part_name, write_atomically
 
 PART: Final = "part"
-_DISK_TROUBLE: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
 
 
 @dataclass(frozen=True)
@@ -116,17 +113,8 @@ def make_part(task: BatchTask) -> PartResult:
         return result
     epochs = block.to_arrow().replace_schema_metadata(epochs_metadata(task.survey))
     objects = _objects_table(task, block)
-    try:
-        for unfinished, final in result.staged.items():
-            table = epochs if final.parent == task.folder.epochs else objects
-            _write_parquet(table, unfinished)
-    except OSError as error:
-        if error.errno in _DISK_TROUBLE:
-            raise WorkspaceError(
-                f"{task.folder.root} cannot be written: {error.strerror}. What was finished is kept: "
-                "make room and run the same command again."
-            ) from error
-        raise
+    for unfinished, final in result.staged.items():
+        _write_parquet(epochs if final.parent == task.folder.epochs else objects, unfinished)
     return result
 
 

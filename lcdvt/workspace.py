@@ -1,8 +1,10 @@
 """The workspace on disk: where things lie, and how an ingested survey is opened."""
 
+import errno
 import os
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 ENVIRONMENT_VARIABLE: Final = "LCDVT_DATA"
 DEFAULT_FOLDER: Final = "lcdvt-data"
 RUNS_FOLDER: Final = "runs"
+_DISK_TROUBLE: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST)
 
 
 def workspace_folder(data: str | Path | None = None) -> Path:
@@ -70,18 +73,33 @@ def part_name(number: int) -> str:
 
 def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
     """Let `write` fill a temporary file and rename it: the file is there whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".unfinished", dir=path.parent)
-    os.close(handle)
-    unfinished = Path(name)
+    with writable(path.parent):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".unfinished", dir=path.parent)
+        os.close(handle)
+        unfinished = Path(name)
+        try:
+            write(unfinished)
+            unfinished.chmod(0o666 & ~_umask())
+            with unfinished.open("rb") as written:
+                os.fsync(written.fileno())
+            unfinished.replace(path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+
+@contextmanager
+def writable(folder: Path) -> Iterator[None]:
+    """Turn a full, read-only or forbidden disk into one sentence."""
     try:
-        write(unfinished)
-        unfinished.chmod(0o666 & ~_umask())
-        with unfinished.open("rb") as written:
-            os.fsync(written.fileno())
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+        yield
+    except OSError as error:
+        if error.errno not in _DISK_TROUBLE:
+            raise
+        raise WorkspaceError(
+            f"{folder} cannot be written: {os.strerror(error.errno)}. What was finished is kept: "
+            "make room or choose another --data folder, and run the same command again."
+        ) from error
 
 
 def _umask() -> int:

@@ -1,0 +1,223 @@
+"""Killed, interrupted, grown, repeated: the workspace ends the same, and nothing is lost or there twice."""
+
+import contextlib
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+import lcdvt
+from lcdvt.errors import WorkspaceError
+from lcdvt.manifest import locked
+from raw_files import hits_text, write_eros, write_macho_bulk
+
+KILLS = 20
+
+
+class StopHereError(Exception):
+    """Ends an ingest from within."""
+
+
+def rows(star: int, epochs: int) -> list[tuple[float, float, float, float, float]]:
+    return [
+        (300.0 + day, 15.0 + ((star * 7 + day * 13) % 50) / 100, 0.02, 16.0 + day % 7 / 10, 0.03)
+        for day in range(epochs)
+    ]
+
+
+def make_survey(folder: Path, stars: range, epochs: int = 60) -> None:
+    for star in stars:
+        write_eros(folder, f"lm0010k{star:04d}", rows(star, epochs))
+
+
+def check_same(one: Path, other: Path) -> None:
+    """Compare every Parquet file of two ingested surveys, value for value."""
+    names = [sorted(str(path.relative_to(folder)) for path in folder.rglob("*.parquet")) for folder in (one, other)]
+    assert names[0] == names[1]
+    for name in names[0]:
+        pd.testing.assert_frame_equal(pq.read_table(one / name).to_pandas(), pq.read_table(other / name).to_pandas())
+
+
+def start(arguments: list[str], workspace: Path) -> "subprocess.Popen[bytes]":
+    environment = os.environ | {"LCDVT_DATA": str(workspace)}
+    command = [sys.executable, "-m", "lcdvt.cli.main", "ingest", *arguments]
+    return subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+    )
+
+
+def kill_group(process: "subprocess.Popen[bytes]") -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
+@pytest.mark.slow
+def test_killed_at_random_moments_and_resumed_ends_with_the_same_values(tmp_path):
+    make_survey(tmp_path / "eros", range(400))
+    write_macho_bulk(tmp_path / "macho", 1, 3319, {f"1.3319.{star}": rows(star, 800) for star in range(60)})
+    sources = {"eros": tmp_path / "eros", "macho": tmp_path / "macho"}
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    began = time.monotonic()
+    for source in sources.values():
+        process = start([str(source), "--jobs", "2"], whole)
+        assert process.wait() == 0, process.communicate()
+    usual = (time.monotonic() - began) / len(sources)
+    moments = random.Random(1)
+    kills = 0
+    while kills < KILLS:
+        name, source = moments.choice(list(sources.items()))
+        process = start([str(source), "--jobs", "2"], broken)
+        time.sleep(moments.uniform(0.3, usual))
+        if process.poll() is None:
+            kills += 1
+        else:  # finished: there is nothing left to interrupt, begin anew
+            shutil.rmtree(broken / name)
+        kill_group(process)
+    for name, source in sources.items():
+        process = start([str(source), "--jobs", "2"], broken)
+        assert process.wait() == 0, process.communicate()
+        check_same(broken / name, whole / name)
+        assert not list((broken / name).rglob("*.unfinished"))
+
+
+def test_an_interrupted_ingest_resumes_batch_by_batch(tmp_path, workspace):
+    make_survey(tmp_path / "eros", range(100))
+    make_survey(tmp_path / "same", range(100))
+
+    def stop_after_two(done: int, total: int | None, note: str = "") -> None:
+        if done >= 32:
+            raise StopHereError
+
+    with pytest.raises(StopHereError):
+        lcdvt.ingest(tmp_path / "eros", jobs=1, progress=stop_after_two)
+    parts = {path.name: path.stat().st_mtime_ns for path in (workspace / "eros" / "epochs").glob("*.parquet")}
+    assert len(parts) == 2
+    with pytest.raises(WorkspaceError, match="not ingested"):
+        lcdvt.open_survey("eros")
+    lcdvt.ingest(tmp_path / "eros", jobs=1)
+    for name, written in parts.items():
+        assert (workspace / "eros" / "epochs" / name).stat().st_mtime_ns == written, "a finished part was made again"
+    lcdvt.ingest(tmp_path / "same", jobs=1, name="whole")
+    for part in sorted((workspace / "whole" / "epochs").iterdir()):
+        assert pq.read_table(part) == pq.read_table(workspace / "eros" / "epochs" / part.name)
+
+
+def test_an_interrupted_stream_resumes_where_it_was(tmp_path, workspace):
+    write_macho_bulk(
+        tmp_path / "m",
+        1,
+        2,
+        {
+            f"1.2.{star}": [(t, -5 + star % 9 / 9 + t % 3 / 7, 0.1, -4.0, 0.1) for t, *_ in rows(star, 900)]
+            for star in range(60)
+        },
+    )
+    assert (tmp_path / "m" / "F_1" / "F_1.2.gz").stat().st_size > 0
+
+    def stop(done: int, total: int | None, note: str = "") -> None:
+        if done >= 16:
+            raise StopHereError
+
+    from lcdvt import batches
+
+    small, batches.STREAMED_FROM_BYTES = batches.STREAMED_FROM_BYTES, 1000
+    try:
+        with pytest.raises(StopHereError):
+            lcdvt.ingest(tmp_path / "m", jobs=1, progress=stop)
+        assert len(list((workspace / "macho" / "epochs").glob("*.parquet"))) == 1
+        result = lcdvt.ingest(tmp_path / "m", jobs=1)
+        lcdvt.ingest(tmp_path / "m", jobs=1, name="whole")
+    finally:
+        batches.STREAMED_FROM_BYTES = small
+    assert result.totals["objects"] == 60
+    check_same(workspace / "macho", workspace / "whole")
+
+
+def test_a_second_run_has_nothing_to_do_and_growth_adds_only_what_is_new(tmp_path, workspace):
+    make_survey(tmp_path / "eros", range(40))
+    lcdvt.ingest(tmp_path / "eros", jobs=1)
+    before = {path: path.stat().st_mtime_ns for path in (workspace / "eros" / "epochs").glob("*.parquet")}
+    assert lcdvt.ingest(tmp_path / "eros", jobs=1).nothing_new
+    make_survey(tmp_path / "eros", range(40, 55))
+    grown = lcdvt.ingest(tmp_path / "eros", jobs=1)
+    assert (grown.new_objects, grown.totals["objects"], grown.nothing_new) == (15, 55, False)
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert sorted(lcdvt.open_survey("eros").objects()["object_id"]) == [f"lm0010k{star:04d}" for star in range(55)]
+
+
+def test_force_starts_anew_and_other_settings_ask_for_it(tmp_path, workspace):
+    make_survey(tmp_path / "eros", range(5))
+    lcdvt.ingest(tmp_path / "eros", jobs=1)
+    with pytest.raises(WorkspaceError, match="another setting of clean: use --force"):
+        lcdvt.ingest(tmp_path / "eros", clean="none", jobs=1)
+    assert len(lcdvt.open_survey("eros").objects()) == 5
+    make_survey(tmp_path / "other", range(5, 8))
+    lcdvt.ingest(tmp_path / "other", clean="none", force=True, jobs=1)
+    assert len(lcdvt.open_survey("eros").objects()) == 3
+
+
+def test_two_ingests_of_one_survey_at_once_are_told_so(tmp_path, workspace):
+    make_survey(tmp_path / "eros", range(3))
+    with locked(workspace / "eros" / ".ingest"), pytest.raises(WorkspaceError, match="another process is writing"):
+        lcdvt.ingest(tmp_path / "eros", jobs=1)
+
+
+def test_one_two_and_dask_workers_write_the_same(tmp_path, workspace):
+    make_survey(tmp_path / "eros", range(60))
+    for name, how in {"one": {"jobs": 1}, "two": {"jobs": 2}, "cluster": {"dask": "local", "jobs": 2}}.items():
+        lcdvt.ingest(tmp_path / "eros", name=name, **how)
+    check_same(workspace / "one", workspace / "two")
+    check_same(workspace / "one", workspace / "cluster")
+
+
+@pytest.mark.slow
+def test_ctrl_c_says_how_to_go_on(tmp_path):
+    for star in range(1500):
+        path = tmp_path / "hits" / f"f_N1_{star:04d}_0001_g.dat"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(hits_text([(57070 + d / 5, 20 + d / 47, 0.05) for d in range(40)]))
+    process = start([str(tmp_path / "hits"), "--jobs", "1"], tmp_path / "w")
+    journal = tmp_path / "w" / "hits" / ".ingest" / "journal.jsonl"
+    while process.poll() is None and not (journal.exists() and b'"batch"' in journal.read_bytes()):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate()
+    assert process.returncode == 130, output
+    assert b"run the same command again" in output
+    assert b"Traceback" not in output
+    resumed = start([str(tmp_path / "hits"), "--jobs", "1"], tmp_path / "w")
+    assert resumed.wait() == 0, resumed.communicate()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")
+def test_a_full_disk_is_one_sentence_and_what_was_finished_is_kept(tmp_path):
+    make_survey(tmp_path / "eros", range(200), epochs=400)
+    small = tmp_path / "small"
+    small.mkdir()
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=250k", "tmpfs", small], check=False, capture_output=True
+    ).returncode:
+        pytest.skip("this machine does not allow mounting a small file system")
+    try:
+        process = start([str(tmp_path / "eros"), "--jobs", "1"], small)
+        output, _ = process.communicate()
+        assert process.returncode == 2, output
+        assert b"No space left" in output
+        assert b"Traceback" not in output
+        for part in small.rglob("part-*.parquet"):
+            pq.read_table(part)
+        subprocess.run(["mount", "-o", "remount,size=64m", small], check=True)
+        process = start([str(tmp_path / "eros"), "--jobs", "1"], small)
+        assert process.wait() == 0, process.communicate()
+        assert len(pq.read_table(small / "eros" / "objects.parquet")) == 200
+    finally:
+        subprocess.run(["umount", small], check=False)
