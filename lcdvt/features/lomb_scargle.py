@@ -1,13 +1,13 @@
-"""The highest point of a Lomb–Scargle periodogram on FATS' frequency grid, without computing all of it.
+"""The highest point of a Lomb–Scargle periodogram on FATS' frequency grid.
 
 FATS takes the periodogram with floating mean and equal weights at the frequencies (k+½)/(5·baseline) up to 100
-average Nyquist frequencies: about 250 per epoch. Every third of them is enough to find the peaks: the grid's highest
-point lies at most one step (a fifth of the resolution) from such a coarse frequency, and a function whose spectrum
-is limited to the baseline cannot fall from its maximum by more than cos²(π/5) = 0.65 over that distance.
-The few coarse frequencies that could neighbour the maximum are then computed exactly.
+average Nyquist frequencies: about 250 per epoch. For short curves all of it is summed, each epoch's phase rotated
+from one frequency to the next. For long ones a non-uniform FFT gives every third frequency, and that is enough: the
+grid's highest point lies at most one step (a fifth of the resolution) from such a coarse frequency, and a function
+whose spectrum is limited to the baseline does not fall below cos²(π/5) = 0.65 of its maximum over that distance. The
+few coarse frequencies that could neighbour the maximum are then computed exactly.
 
-The sums at the coarse frequencies come from a recurrence for short curves and from a non-uniform FFT for long
-ones; those of the window are computed once and serve every whitening step.
+The window's sums are computed once and serve every whitening step.
 """
 
 import math
@@ -23,12 +23,14 @@ SAMPLES_PER_PEAK: Final = 5.0
 NYQUIST_FACTOR: Final = 100.0
 COARSE_STEP: Final = 3
 # Below cos²(π/5) = 0.65, because the floating mean makes the periodogram only nearly a band-limited function's square.
-NEIGHBOUR_SHARE: Final = 0.6
-# Frequencies at which a sinusoid at the epochs is nearly a constant or nearly one-dimensional are computed exactly.
-DEGENERATE: Final = 1e-4
+NEIGHBOUR_SHARE: Final = 0.45
+# Where the epochs see a sinusoid as nearly constant or one-dimensional (the lowest frequencies, multiples of one per
+# day) the power is a ratio of two small numbers and not band-limited at all: always computed exactly. A quarter is
+# the determinant of phases spread evenly; one frequency in several hundred lies below this.
+DEGENERATE: Final = 0.1
 RANK_ONE: Final = 1e-10
 # The recurrence costs N² and the FFT N log N: they cross near here.
-LONGEST_DIRECT: Final = 110
+LONGEST_DIRECT: Final = 60
 NUFFT_TOLERANCE: Final = 1e-6
 PLANS_KEPT: Final = 8
 
@@ -41,8 +43,8 @@ class Grid(NamedTuple):
     count: int
 
 
-class CoarseSums(NamedTuple):
-    """Mean of cos and sin of the phase, and of twice the phase, at every coarse frequency: the window."""
+class WindowSums(NamedTuple):
+    """Mean of cos and sin of the phase, and of twice the phase, at every frequency summed: the window."""
 
     cos: np.ndarray
     sin: np.ndarray
@@ -62,12 +64,6 @@ def fats_grid(baseline: float, epochs: int) -> Grid:
     return Grid(lowest, step, int(count))
 
 
-@njit(cache=True)
-def coarse_count(grid: Grid) -> int:
-    """Return how many coarse frequencies it takes to have each of the grid's at most one step away."""
-    return (grid.count + COARSE_STEP - 1) // COARSE_STEP
-
-
 @njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS)
 def _power(cc: float, ss: float, cs: float, yc: float, ys: float) -> float:
     """Return the reduction of χ² by a sinusoid, from its normal equations with the mean taken out."""
@@ -79,13 +75,13 @@ def _power(cc: float, ss: float, cs: float, yc: float, ys: float) -> float:
 
 
 @njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS)
-def direct_window(since: np.ndarray, grid: Grid) -> CoarseSums:
-    """Sum the window at the coarse frequencies by rotating every epoch's phase from one frequency to the next."""
-    number = coarse_count(grid)
+def direct_window(since: np.ndarray, grid: Grid) -> WindowSums:
+    """Sum the window at every frequency by rotating every epoch's phase from one frequency to the next."""
+    number = grid.count
     cos_sum, sin_sum, cos_double, sin_double = np.empty(number), np.empty(number), np.empty(number), np.empty(number)
     epochs = len(since)
-    first = 2.0 * math.pi * (grid.lowest + grid.step) * since
-    turn = 2.0 * math.pi * COARSE_STEP * grid.step * since
+    first = 2.0 * math.pi * grid.lowest * since
+    turn = 2.0 * math.pi * grid.step * since
     cosine, sine, cos_turn, sin_turn = np.cos(first), np.sin(first), np.cos(turn), np.sin(turn)
     for k in range(number):
         c = 0.0
@@ -104,17 +100,17 @@ def direct_window(since: np.ndarray, grid: Grid) -> CoarseSums:
         sin_sum[k] = s / epochs
         cos_double[k] = 2.0 * c_square / epochs - 1.0
         sin_double[k] = 2.0 * product / epochs
-    return CoarseSums(cos_sum, sin_sum, cos_double, sin_double)
+    return WindowSums(cos_sum, sin_sum, cos_double, sin_double)
 
 
 @njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS)
 def direct_signal(since: np.ndarray, signal: np.ndarray, grid: Grid) -> tuple[np.ndarray, np.ndarray]:
-    """Sum signal·cos and signal·sin at the coarse frequencies by recurrence."""
-    number = coarse_count(grid)
+    """Sum signal·cos and signal·sin at every frequency by recurrence."""
+    number = grid.count
     signal_cos, signal_sin = np.empty(number), np.empty(number)
     epochs = len(since)
-    first = 2.0 * math.pi * (grid.lowest + grid.step) * since
-    turn = 2.0 * math.pi * COARSE_STEP * grid.step * since
+    first = 2.0 * math.pi * grid.lowest * since
+    turn = 2.0 * math.pi * grid.step * since
     # The signal rides along in the rotated vector: one multiplication fewer per epoch and frequency.
     cosine, sine, cos_turn, sin_turn = signal * np.cos(first), signal * np.sin(first), np.cos(turn), np.sin(turn)
     for k in range(number):
@@ -143,7 +139,7 @@ class FourierSums:
     """Coarse sums of one long curve by non-uniform FFT."""
 
     def __init__(self, since: np.ndarray, grid: Grid) -> None:
-        self._number = coarse_count(grid)
+        self._number = -(-grid.count // COARSE_STEP)
         # Few sizes, so that plans are shared between curves of nearly the same length.
         quantum = 1 << max(self._number.bit_length() - 5, 1)
         self._modes = -(-self._number // quantum) * quantum
@@ -154,13 +150,13 @@ class FourierSums:
         self._shift = np.exp(1j * (2.0 * math.pi * (grid.lowest + grid.step) + spacing * (self._modes // 2)) * since)
         self._shift /= len(since)
 
-    def window(self) -> CoarseSums:
+    def window(self) -> WindowSums:
         """Return the window's sums, and make the plan ready for `signal`."""
         self._plan.setpts(2.0 * self._turn)
         double = self._plan.execute(self._shift * self._shift * len(self._turn))[: self._number]
         self._plan.setpts(self._turn)
         single = self._plan.execute(self._shift)[: self._number]
-        return CoarseSums(single.real, single.imag, double.real, double.imag)
+        return WindowSums(single.real, single.imag, double.real, double.imag)
 
     def signal(self, signal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the sums of signal·cos and signal·sin."""
@@ -169,7 +165,7 @@ class FourierSums:
 
 
 @njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS)
-def _coarse_power(window: CoarseSums, signal_cos: np.ndarray, signal_sin: np.ndarray) -> np.ndarray:
+def _coarse_power(window: WindowSums, signal_cos: np.ndarray, signal_sin: np.ndarray) -> np.ndarray:
     """Return the power at the coarse frequencies, infinite where it has to be computed exactly."""
     power = np.empty(len(signal_cos))
     for k in range(len(power)):
@@ -184,66 +180,123 @@ def _coarse_power(window: CoarseSums, signal_cos: np.ndarray, signal_sin: np.nda
     return power
 
 
+@njit(cache=True, error_model="numpy")
+def highest_of_all(window: WindowSums, signal_cos: np.ndarray, signal_sin: np.ndarray) -> tuple[int, float]:
+    """Return index and power (mean square explained) of the highest point where every frequency was summed."""
+    best_index = -1
+    best_power = -1.0
+    for k in range(len(signal_cos)):
+        c, s = window.cos[k], window.sin[k]
+        cc = 0.5 * (1.0 + window.cos_double[k]) - c * c
+        ss = 0.5 * (1.0 - window.cos_double[k]) - s * s
+        cs = 0.5 * window.sin_double[k] - c * s
+        power = _power(cc, ss, cs, signal_cos[k], signal_sin[k])
+        if power > best_power:
+            best_index, best_power = k, power
+    return best_index, best_power
+
+
 @njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS)
-def exact_power(since: np.ndarray, signal: np.ndarray, frequency: float) -> float:
-    """Return the mean squared signal that a sinusoid of this frequency explains; the signal has zero mean."""
+def _exact_sums(
+    since: np.ndarray,
+    signal: np.ndarray,
+    frequency: float,
+    turn_cos: np.ndarray,
+    turn_sin: np.ndarray,
+    sums: np.ndarray,
+) -> None:
+    """Sum window and signal at a frequency and at its two neighbours on the grid, one turn before and after."""
     c = s = c_square = product = yc = ys = 0.0
-    epochs = len(since)
-    for i in range(epochs):
-        phase = 2.0 * math.pi * frequency * since[i]
-        cosine, sine = math.cos(phase), math.sin(phase)
+    before_c = before_s = before_c_square = before_product = before_yc = before_ys = 0.0
+    after_c = after_s = after_c_square = after_product = after_yc = after_ys = 0.0
+    for i in range(len(since)):
+        cycles = frequency * since[i]
+        cycles -= math.floor(cycles + 0.5)
+        # The quarter angle by its power series, doubled twice: unlike the library's functions, all of it is SIMD.
+        quarter = 0.5 * math.pi * cycles
+        z = quarter * quarter
+        odd = -1 / 1307674368000.0 * z + 1 / 6227020800.0
+        odd = ((((odd * z - 1 / 39916800.0) * z + 1 / 362880.0) * z - 1 / 5040.0) * z + 1 / 120.0) * z - 1 / 6.0
+        sine = quarter * (odd * z + 1.0)
+        even = -1 / 87178291200.0 * z + 1 / 479001600.0
+        even = ((((even * z - 1 / 3628800.0) * z + 1 / 40320.0) * z - 1 / 720.0) * z + 1 / 24.0) * z - 0.5
+        cosine = even * z + 1.0
+        sine, cosine = 2.0 * sine * cosine, 1.0 - 2.0 * sine * sine
+        sine, cosine = 2.0 * sine * cosine, 1.0 - 2.0 * sine * sine
+        value = signal[i]
         c += cosine
         s += sine
         c_square += cosine * cosine
         product += cosine * sine
-        yc += signal[i] * cosine
-        ys += signal[i] * sine
-    c, s, c_square, product, yc, ys = (
-        c / epochs,
-        s / epochs,
-        c_square / epochs,
-        product / epochs,
-        yc / epochs,
-        ys / epochs,
-    )
-    return _power(c_square - c * c, 1.0 - c_square - s * s, product - c * s, yc, ys)
+        yc += value * cosine
+        ys += value * sine
+        here_cos = cosine * turn_cos[i] + sine * turn_sin[i]
+        here_sin = sine * turn_cos[i] - cosine * turn_sin[i]
+        before_c += here_cos
+        before_s += here_sin
+        before_c_square += here_cos * here_cos
+        before_product += here_cos * here_sin
+        before_yc += value * here_cos
+        before_ys += value * here_sin
+        here_cos = cosine * turn_cos[i] - sine * turn_sin[i]
+        here_sin = sine * turn_cos[i] + cosine * turn_sin[i]
+        after_c += here_cos
+        after_s += here_sin
+        after_c_square += here_cos * here_cos
+        after_product += here_cos * here_sin
+        after_yc += value * here_cos
+        after_ys += value * here_sin
+    sums[0, :] = before_c, before_s, before_c_square, before_product, before_yc, before_ys
+    sums[1, :] = c, s, c_square, product, yc, ys
+    sums[2, :] = after_c, after_s, after_c_square, after_product, after_yc, after_ys
+    sums /= len(since)
 
 
 @njit(cache=True, error_model="numpy")
-def _best_of_three(since: np.ndarray, signal: np.ndarray, grid: Grid, coarse: int) -> tuple[int, float]:
+def _best_of_three(
+    since: np.ndarray,
+    signal: np.ndarray,
+    grid: Grid,
+    coarse: int,
+    turn_cos: np.ndarray,
+    turn_sin: np.ndarray,
+    sums: np.ndarray,
+) -> tuple[int, float]:
     """Return the highest of the grid points that a coarse frequency stands for."""
+    centre = COARSE_STEP * coarse + 1
+    _exact_sums(since, signal, grid.lowest + grid.step * centre, turn_cos, turn_sin, sums)
     best_index = -1
     best_power = -1.0
-    for index in range(COARSE_STEP * coarse, min(COARSE_STEP * (coarse + 1), grid.count)):
-        power = exact_power(since, signal, grid.lowest + grid.step * index)
-        if power > best_power:
-            best_index, best_power = index, power
+    for place in range(COARSE_STEP):
+        c, s, c_square, product, yc, ys = sums[place]
+        power = _power(c_square - c * c, 1.0 - c_square - s * s, product - c * s, yc, ys)
+        if power > best_power and centre - 1 + place < grid.count:
+            best_index, best_power = centre - 1 + place, power
     return best_index, best_power
 
 
 @njit(cache=True, error_model="numpy")
-def highest_peak(
+def highest_of_coarse(
     since: np.ndarray,
     signal: np.ndarray,
     grid: Grid,
-    window: CoarseSums,
+    window: WindowSums,
     signal_cos: np.ndarray,
     signal_sin: np.ndarray,
 ) -> tuple[int, float]:
     """Return index and power (mean square explained) of the highest point of the whole grid; −1 if there is none."""
+    turn = 2.0 * math.pi * grid.step * since
+    turn_cos, turn_sin = np.cos(turn), np.sin(turn)
+    sums = np.empty((COARSE_STEP, 6))
     coarse_power = _coarse_power(window, signal_cos, signal_sin)
     top = 0
     for k in range(len(coarse_power)):
-        if math.isfinite(coarse_power[k]) and (
-            coarse_power[k] > coarse_power[top] or not math.isfinite(coarse_power[top])
-        ):
+        if coarse_power[top] == np.inf or coarse_power[top] < coarse_power[k] < np.inf:
             top = k
-    best_index, best_power = _best_of_three(since, signal, grid, top)
-    bound = NEIGHBOUR_SHARE * best_power
+    best_index, best_power = _best_of_three(since, signal, grid, top, turn_cos, turn_sin, sums)
     for k in range(len(coarse_power)):
-        if coarse_power[k] > bound and k != top:
-            index, power = _best_of_three(since, signal, grid, k)
+        if coarse_power[k] > NEIGHBOUR_SHARE * best_power and k != top:
+            index, power = _best_of_three(since, signal, grid, k, turn_cos, turn_sin, sums)
             if power > best_power or (power == best_power and index < best_index):
                 best_index, best_power = index, power
-                bound = NEIGHBOUR_SHARE * best_power
     return best_index, best_power

@@ -15,7 +15,8 @@ from lcdvt.features.lomb_scargle import (
     direct_signal,
     direct_window,
     fats_grid,
-    highest_peak,
+    highest_of_all,
+    highest_of_coarse,
 )
 from lcdvt.features.moments import REORDERED_SUMS, mean_and_variance
 from lcdvt.features.table import HARMONIC_FREQUENCIES, HARMONICS
@@ -72,7 +73,7 @@ def _compute_short(
         window = direct_window(since, grid)
         for whitening in range(WHITENINGS):
             signal_cos, signal_sin = direct_signal(since, signal, grid)
-            index, power = highest_peak(since, signal, grid, window, signal_cos, signal_sin)
+            index, power = highest_of_all(window, signal_cos, signal_sin)
             if index < 0:
                 break
             if whitening == 0:
@@ -91,7 +92,7 @@ def _compute_long(time: np.ndarray, mag: np.ndarray, out: np.ndarray, frequencie
     sums = FourierSums(since, grid)
     window = sums.window()
     for whitening in range(WHITENINGS):
-        index, power = highest_peak(since, signal, grid, window, *sums.signal(signal))
+        index, power = highest_of_coarse(since, signal, grid, window, *sums.signal(signal))
         if index < 0:
             return
         if whitening == 0:
