@@ -28,7 +28,7 @@ test-fast: env   ## the everyday tests
 lint: env        ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	rm -rf build/typecheck
+	rm -rf build
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --target build/typecheck .
 	cd build/typecheck && ../../$(BIN)/python -m mypy --config-file ../../pyproject.toml -p lcdvt
 

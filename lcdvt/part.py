@@ -123,7 +123,13 @@ def _write_parquet(table: pa.Table, final: Path) -> None:
     # get plain strings back instead of dictionaries that differ from part to part.
     text = [name for name in table.column_names if not pa.types.is_floating(table.schema.field(name).type)]
     settings = {"compression": "zstd", "compression_level": 1, "use_dictionary": text, "store_schema": False}
-    write_atomically(final, lambda path: pq.write_table(table, path, **settings))
+
+    def write(path: Path) -> None:
+        with pq.ParquetWriter(path, table.schema, **settings) as writer:
+            writer.write_table(table)
+            writer.add_key_value_metadata(table.schema.metadata or {})
+
+    write_atomically(final, write)
 
 
 def _objects_table(task: BatchTask, block: EpochBlock) -> pa.Table:

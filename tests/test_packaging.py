@@ -1,0 +1,77 @@
+"""What is built is what is in the folders."""
+
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = {"lcdvt": "lcdvt", "cli": "lcdvt/cli", "catalogs": "lcdvt/catalogs"}
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_every_file_of_the_three_folders(tmp_path):
+    for folder in FOLDERS:  # a copy, because a build folder left here would be packed too
+        shutil.copytree(ROOT / folder, tmp_path / "src" / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    for file in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / file, tmp_path / "src" / file)
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", tmp_path, tmp_path / "src"]
+    subprocess.run(command, check=True)
+    with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
+        packed = {name for name in wheel.namelist() if name.startswith("lcdvt/")}
+    expected = {
+        f"{target}/{path.relative_to(ROOT / folder)}"
+        for folder, target in FOLDERS.items()
+        for pattern in ("*.py", "*.toml", "py.typed")
+        for path in (ROOT / folder).rglob(pattern)
+    }
+    assert packed == expected
+
+
+def test_each_dependency_says_why_it_is_there():
+    lines = (ROOT / "pyproject.toml").read_text().splitlines()
+    start, stop = lines.index("dependencies = ["), lines.index("[project.scripts]")
+    for line in lines[start + 1 : stop]:
+        if line.strip().startswith('"'):
+            assert "#" in line, line
+
+
+def test_every_dependency_is_pinned_in_the_constraints():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = [
+        *project["dependencies"],
+        *(line for extra in project["optional-dependencies"].values() for line in extra),
+    ]
+    names = {line.split(">")[0].split("=")[0].strip().lower().replace("_", "-") for line in wanted}
+    pinned = {
+        line.split("==")[0].lower().replace("_", "-")
+        for line in (ROOT / "constraints.txt").read_text().splitlines()
+        if "==" in line
+    }
+    assert names <= pinned, names - pinned
+    assert "torch==2.13.0" in (ROOT / "constraints.txt").read_text()
+
+
+def test_help_needs_no_heavy_import():
+    for arguments in (["--help"], ["ingest", "--help"], ["surveys"], ["features"]):
+        code = (
+            "import sys; from lcdvt.cli.main import main; sys.argv = ['lcdvt'] + sys.argv[1:]\n"
+            "try: main()\nexcept SystemExit: pass\n"
+            "heavy = ('torch', 'numba', 'pandas', 'pyarrow', 'sklearn')\n"
+            "print([name for name in heavy if name in sys.modules], file=sys.stderr)"
+        )
+        answer = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
+        assert answer.stderr.splitlines()[-1] == "[]", arguments
+
+
+def test_public_names_exist_and_no_module_hides_a_verb():
+    import lcdvt
+
+    for name in lcdvt.__all__:
+        assert getattr(lcdvt, name) is not None
+    modules = {path.stem for path in (ROOT / "lcdvt").iterdir()}
+    assert not modules & set(lcdvt.__all__)
