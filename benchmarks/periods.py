@@ -1,0 +1,233 @@
+"""Compare found periods with catalogue periods on real stars; the catalogue is never an input.
+
+"Exact" is within 1 % of the catalogue. eros1 is scored on stars whose catalogue period another survey confirms,
+catalina on all stars. The rules and numbers of the period search were settled on the stars whose id has an even
+CRC-32 ("seen"); the rest ("unseen") were only scored, and both are printed. The class label never reaches the
+search.
+
+    python benchmarks/periods.py --data DIR --json periods.json
+
+Rivals on a seeded subsample per class (`--rivals`), because they are slow: feets' `PeriodLS` as installed, FATS'
+`PeriodLS` (both in the band with more epochs, on a grid that the average Nyquist frequency limits), and the
+highest peak of a two-band periodogram with one sine per band over the same period range as ours.
+"""
+
+import argparse
+import json
+import os
+import time
+import zlib
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import nifty_ls
+import numpy as np
+import pandas as pd
+
+from lcdvt.executors import run_batches
+from lcdvt.features import periodic
+from lcdvt.features.gate import gate
+from lcdvt.features.period import find_period
+
+TOLERANCE = 0.01
+STARS_PER_BATCH = 25
+SAMPLES_PER_PEAK = 5
+FEWEST_EPOCHS = 10
+# Shortest and longest period in days that make sense in the survey.
+PERIOD_RANGES = {"eros1": (0.15, 900.0), "catalina": (0.1, 1500.0)}
+FEETS, FATS, ONE_SINE = "feets PeriodLS", "FATS PeriodLS", "one sine"
+
+
+class Star(NamedTuple):
+    """A light curve with what the catalogue says of it."""
+
+    id: str
+    survey: str
+    label: str
+    subclass: str
+    catalogue_period: float
+    times: tuple[np.ndarray, ...]
+    mags: tuple[np.ndarray, ...]
+    errs: tuple[np.ndarray, ...]
+
+    @property
+    def seen(self) -> bool:
+        """Whether the star belongs to the half on which the search was developed."""
+        return zlib.crc32(self.id.encode()) % 2 == 0
+
+
+def load_stars(folder: Path, survey: str) -> list[Star]:
+    """Read a survey's stars with a period to compare with."""
+    labels = pd.read_csv(folder / survey / "labels.csv", dtype={"id": str})
+    if "period_confirmed" in labels:
+        labels = labels[labels["period_confirmed"]]
+    labels = labels[labels["period"] > 0.0]
+    epochs = pd.read_csv(folder / survey / "lightcurves.csv.gz", dtype={"id": str})
+    epochs = epochs[epochs["id"].isin(labels["id"])]
+    bands = sorted(epochs["band"].unique())
+    curves = dict(iter(epochs.groupby(["id", "band"])))
+    stars = []
+    for row in labels.itertuples():
+        parts = [curves.get((row.id, band), epochs.iloc[:0]) for band in bands]
+        columns = [np.concatenate([part[name].to_numpy(float) for part in parts]) for name in ("time", "mag", "err")]
+        bounds = np.cumsum([0, *(len(part) for part in parts)])
+        curve = gate(columns[0], columns[1], columns[2], bounds, FEWEST_EPOCHS).curves
+        slices = [slice(*edges) for edges in pairwise(curve.offsets)]
+        per_band = [tuple(column[part] for part in slices) for column in (curve.time, curve.mag, curve.err)]
+        stars.append(Star(row.id, survey, row.label, row.subclass, row.period, *per_band))
+    return stars
+
+
+def ours(stars: tuple[Star, ...]) -> list[float]:
+    """Return this package's periods."""
+    return [find_period(star.times, star.mags, star.errs, PERIOD_RANGES[star.survey]).period for star in stars]
+
+
+def one_sine(stars: tuple[Star, ...]) -> list[float]:
+    """Return the highest peak of the bands' summed χ² reductions with one sine per band."""
+    periods = []
+    for star in stars:
+        # A single mistyped date must not stretch the rival's grid.
+        together = np.concatenate(star.times)
+        middle = np.median(together)
+        usable = [np.abs(t - middle) < 1e5 for t in star.times]
+        inside = np.concatenate([t[keep] for t, keep in zip(star.times, usable, strict=True)])
+        shortest, longest = PERIOD_RANGES[star.survey]
+        grid = np.arange(1.0 / longest, 1.0 / shortest, 1.0 / (SAMPLES_PER_PEAK * np.ptp(inside)))
+        reduction = np.zeros(grid.size)
+        for t, mag, err, keep in zip(star.times, star.mags, star.errs, usable, strict=True):
+            if np.count_nonzero(keep) >= FEWEST_EPOCHS and np.ptp(mag[keep]) > 0.0:
+                y, dy = mag[keep] - mag[keep].mean(), err[keep]
+                power = nifty_ls.lombscargle(
+                    t[keep] - middle, y, dy, fmin=grid[0], fmax=grid[-1], Nf=grid.size, nthreads=1
+                ).power
+                weights = 1.0 / dy**2
+                mean = np.average(y, weights=weights)
+                reduction += np.nan_to_num(power) * np.sum(weights * (y - mean) ** 2)
+        periods.append(1.0 / grid[np.argmax(reduction)])
+    return periods
+
+
+def fats(stars: tuple[Star, ...]) -> list[float]:
+    """Return FATS' PeriodLS of the band with more epochs."""
+    column = periodic.FEATURES.index("PeriodLS")
+    periods = []
+    for star in stars:
+        t, mag, err = _longest_band(star)
+        curve = gate(t, mag, err, np.array([0, t.size]), FEWEST_EPOCHS).curves
+        periods.append(float(periodic.compute(curve)[0, column]))
+    return periods
+
+
+def feets(stars: tuple[Star, ...]) -> list[float]:
+    """Return the PeriodLS of the installed feets for the band with more epochs."""
+    from feets import FeatureSpace
+
+    space = FeatureSpace(only=["PeriodLS"], dask_options={"scheduler": "synchronous"})
+    periods = []
+    for star in stars:
+        t, mag, err = _longest_band(star)
+        values = space.extract(time=t, magnitude=mag, error=err).features[0]["PeriodLS"]
+        periods.append(float(np.atleast_1d(values)[0]))
+    return periods
+
+
+RIVALS: dict[str, Callable[[tuple[Star, ...]], list[float]]] = {FEETS: feets, FATS: fats, ONE_SINE: one_sine}
+
+
+def _longest_band(star: Star) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    t, mag, err = max(zip(star.times, star.mags, star.errs, strict=True), key=lambda band: band[0].size)
+    near = np.abs(t - np.median(t)) < 1e5
+    return t[near], mag[near], err[near]
+
+
+def periods_of(
+    stars: list[Star], method: Callable[[tuple[Star, ...]], list[float]], jobs: int | None
+) -> dict[str, float]:
+    """Return the period of each star, by id."""
+    batches = [tuple(stars[i : i + STARS_PER_BATCH]) for i in range(0, len(stars), STARS_PER_BATCH)]
+    found: dict[str, float] = {}
+    for batch, periods in zip(batches, run_batches(method, iter(batches), jobs=jobs), strict=True):
+        found.update(zip((star.id for star in batch), periods, strict=True))
+    return found
+
+
+def share(stars: list[Star], found: dict[str, float], multiple: float = 1.0) -> float:
+    """Return the share of stars whose period is the catalogue's times `multiple`."""
+    right = [abs(found[s.id] / (multiple * s.catalogue_period) - 1.0) < TOLERANCE for s in stars if s.id in found]
+    return float(np.mean(right)) if right else float("nan")
+
+
+def sample_per_class(stars: list[Star], size: int | None, seed: int) -> list[Star]:
+    """Return at most `size` stars of each class, drawn at random."""
+    generator = np.random.default_rng(seed)
+    chosen = []
+    for _, members in sorted(_by_class(stars).items()):
+        take = len(members) if size is None else min(size, len(members))
+        chosen += [members[i] for i in np.sort(generator.permutation(len(members))[:take])]
+    return chosen
+
+
+def _by_class(stars: list[Star]) -> dict[str, list[Star]]:
+    classes = defaultdict(list)
+    for star in stars:
+        classes[star.label].append(star)
+    return classes
+
+
+def table(stars: list[Star], found: dict[str, float], rivals: dict[str, dict[str, float]]) -> Iterator[str]:
+    """Yield the lines of a survey's table."""
+    columns = ("stars", "exact", "half", "double", "seen", "unseen", *rivals)
+    yield f"{'class':<22}" + "".join(f"{name:>16}" for name in columns)
+    groups = [(label, members) for label, members in sorted(_by_class(stars).items())]
+    for label, members in list(groups):
+        subclasses = sorted({star.subclass for star in members} - {label})
+        groups += [(f"  {label} {sub}", [star for star in members if star.subclass == sub]) for sub in subclasses]
+    for label, members in sorted(groups, key=lambda group: group[0].strip()):
+        numbers = [share(members, found, multiple) for multiple in (1.0, 0.5, 2.0)]
+        numbers += [share([star for star in members if star.seen is seen], found) for seen in (True, False)]
+        cells = [f"{len(members):>16}", *(f"{number:>16.3f}" for number in numbers)]
+        for periods in rivals.values():
+            count = sum(star.id in periods for star in members)
+            cells.append(f"{share(members, periods):.3f} of {count}".rjust(16))
+        yield f"{label:<22}" + "".join(cells)
+
+
+def main() -> None:
+    """Run the comparison and print one table per survey."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, help="folder with surveys/ (default: LCDVT_REAL_DATA)")
+    parser.add_argument("--sample", type=int, help="stars per class (default: all)")
+    parser.add_argument("--rivals", type=int, default=60, help="stars per class for the rivals, 0 for none")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, help="processes (default: one per core)")
+    parser.add_argument("--json", type=Path, help="write the exact shares to this file")
+    arguments = parser.parse_args()
+    data = arguments.data or os.environ.get("LCDVT_REAL_DATA")
+    if data is None:
+        parser.error("give --data DIR or set LCDVT_REAL_DATA to the folder that holds surveys/")
+    folder = Path(data) / "surveys" if (Path(data) / "surveys").is_dir() else Path(data)
+    shares: dict[str, dict[str, float]] = {}
+    for survey, (shortest, longest) in PERIOD_RANGES.items():
+        stars = sample_per_class(load_stars(folder, survey), arguments.sample, arguments.seed)
+        started = time.perf_counter()
+        found = periods_of(stars, ours, arguments.jobs)
+        seconds = time.perf_counter() - started
+        few = sample_per_class(stars, arguments.rivals, arguments.seed)
+        rivals = {name: periods_of(few, rival, arguments.jobs) for name, rival in RIVALS.items()} if few else {}
+        print(f"\n{survey}: periods {shortest:g} to {longest:g} d, {len(stars)} stars in {seconds:.0f} s")
+        print("\n".join(table(stars, found, rivals)))
+        shares[survey] = {label: share(members, found) for label, members in sorted(_by_class(stars).items())}
+        if "EB" in shares[survey]:
+            binaries = _by_class(stars)["EB"]
+            shares[survey]["EB_or_half"] = shares[survey]["EB"] + share(binaries, found, 0.5)
+            print(f"EB_or_half {shares[survey]['EB_or_half']:.3f}")
+    if arguments.json is not None:
+        arguments.json.write_text(json.dumps(shares, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
