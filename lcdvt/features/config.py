@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from lcdvt.features.feets_defects import REFUSED, refusal
 from lcdvt.features.spec import FEATURE_SETS, FeatureError, resolve_features
 from lcdvt.features.table import ALL_BANDS, FEATURES, SINGLE_BAND, TWO_BANDS
 
@@ -25,7 +26,8 @@ class FeatureConfig:
     features
         A set's name ("fats", "all"), or feature names.
     engine
-        "fast" (this package's kernels) or "feets" (the installed feets).
+        "fast" (this package's kernels) or "feets" (the installed feets). What feets does not compute as FATS defines
+        it is refused when asked for by name, and left out of a set.
     period_range
         Shortest and longest period (days) to search. With it a set of features includes the period search.
     minimum_epochs
@@ -49,6 +51,10 @@ class FeatureConfig:
             raise FeatureError(
                 f"period_range {self.period_range}: give shortest and longest period in days, 0 < a < b."
             )
+        if self.engine == "feets" and not self.is_named_set and refusal(self.names):
+            raise FeatureError(
+                f"engine='feets' cannot give {refusal(self.names)}; take engine='fast', or leave them out."
+            )
         if self.wants_period and self.period_range is None:
             raise FeatureError("Period needs period_range=(shortest, longest) in days; the survey's TOML holds one.")
 
@@ -63,6 +69,8 @@ class FeatureConfig:
         chosen = resolve_features(self.features)
         if self.is_named_set and self.period_range is not None:
             chosen = tuple(name for name in FEATURES if name in chosen or FEATURES[name].bands_needed == ALL_BANDS)
+        if self.is_named_set and self.engine == "feets":
+            chosen = tuple(name for name in chosen if name not in REFUSED)
         return chosen
 
     @property

@@ -1,8 +1,10 @@
 """Epochs in, features out: one batch here, many batches on every core or on a cluster."""
 
 import itertools
+import warnings
 from collections.abc import Iterable, Iterator
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -11,6 +13,7 @@ import pyarrow.compute as pc
 
 from lcdvt.executors import run_batches
 from lcdvt.features.config import Engine, FeatureConfig, order_bands
+from lcdvt.features.feets_defects import REFUSED, refusal
 from lcdvt.features.gate import EPOCH_REASONS, PASSED, REASONS, Gated, GateReport, gate
 from lcdvt.features.spec import FeatureError
 from lcdvt.names import BAND, MAG, MAG_ERR, MJD, OBJECT_ID
@@ -22,6 +25,7 @@ REPORT_KEY: Final = b"lcdvt.gate"
 EPOCH_COLUMNS: Final = (OBJECT_ID, BAND, MJD, MAG, MAG_ERR)
 # Large enough to hide what a batch costs to send, small enough to keep two cores equally busy.
 OBJECTS_PER_BATCH: Final = 200
+ENGINE_MODULES: Final = {"fast": "lcdvt.features.fast", "feets": "lcdvt.features.feets_engine"}
 OTHER_BAND: Final = "band not among those asked for"
 
 
@@ -71,6 +75,10 @@ def extract(
     chosen_features = features if isinstance(features, str) else tuple(features)
     # An empty table names no band; its result still has to have columns.
     config = FeatureConfig(chosen_bands or ("",), chosen_features, engine, period_range)
+    if engine == "feets" and config.is_named_set:
+        warnings.warn(
+            f"left out, as feets does not compute them as FATS does: {refusal(tuple(REFUSED))}.", stacklevel=2
+        )
     batch = partial(extract_table, config=config)
     parts = list(run_batches(batch, _batches(table), jobs=jobs, dask=dask))
     report = sum((extraction_report(part) for part in parts), GateReport())
@@ -124,17 +132,11 @@ def _values(gated: Gated, config: FeatureConfig, objects: int) -> np.ndarray:
     """Return the feature matrix in the order of `config.columns()`."""
     bands = len(config.bands)
     single, pairs = config.single_band_names(), config.two_band_names()
-    if config.engine == "fast":
-        from lcdvt.features import fast as engine
-    else:
-        from lcdvt.features import feets_engine
-
-        single, pairs = feets_engine.give_or_refuse(config)
-        engine = feets_engine
-    parts = []
-    if config.single_band_names():
+    engine = import_module(ENGINE_MODULES[config.engine])
+    parts = [np.empty((objects, 0))]
+    if single:
         parts.append(engine.single_band(gated.curves, single).reshape(objects, bands * len(single)))
-    if config.two_band_names():
+    if pairs:
         parts.append(engine.colours(gated.curves, bands, pairs))
     if config.wants_period:
         from lcdvt.features.shared_period import search_periods

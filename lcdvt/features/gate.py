@@ -85,6 +85,11 @@ class Gated(NamedTuple):
     epochs_dropped: np.ndarray
 
 
+def varies(mag: np.ndarray) -> bool:
+    """Whether a curve has epochs and they differ."""
+    return len(mag) > 1 and bool(np.ptp(mag) > 0.0)
+
+
 def gate(time: np.ndarray, mag: np.ndarray, err: np.ndarray, bounds: np.ndarray, minimum_epochs: int) -> Gated:
     """Clean light curve i, `bounds[i]:bounds[i + 1]` of the arrays, for every i."""
     gated_time, gated_mag, gated_err = np.empty_like(time), np.empty_like(mag), np.empty_like(err)

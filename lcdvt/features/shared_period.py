@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 
 from lcdvt.features.config import FeatureConfig
-from lcdvt.features.gate import Curves
+from lcdvt.features.gate import Curves, varies
 from lcdvt.features.period import find_period
 
 FIELD_OF_COLUMN = {"Period": "period", "Period_fap": "fap", "Period_power": "power"}
@@ -23,7 +23,7 @@ def search_periods(curves: Curves, config: FeatureConfig) -> np.ndarray:
         edges = curves.offsets[row * bands : (row + 1) * bands + 1]
         parts = [slice(start, stop) for start, stop in itertools.pairwise(edges)]
         # A flat curve tells nothing about a period, whatever its number of epochs.
-        varying = [i for i, part in enumerate(parts) if np.ptp(curves.mag[part], initial=0.0) > 0.0]
+        varying = [i for i, part in enumerate(parts) if varies(curves.mag[part])]
         if not varying:
             continue
         result = find_period(
@@ -31,7 +31,6 @@ def search_periods(curves: Curves, config: FeatureConfig) -> np.ndarray:
             tuple(curves.mag[parts[i]] for i in varying),
             tuple(curves.err[parts[i]] for i in varying),
             config.period_range,
-            names=tuple(config.bands[i] for i in varying),
         )
         out[row] = [getattr(result, FIELD_OF_COLUMN[name]) for name in names]
     out[~np.isfinite(out)] = np.nan
