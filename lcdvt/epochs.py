@@ -38,6 +38,7 @@ OTHER_BAND: Final = "band not described in the survey"
 REPEATED: Final = "exact repetition"
 _REASONS: Final = ("", MISSING_VALUE, BAD_ERROR, OTHER_BAND)
 _SENTINEL_TOLERANCE: Final = 1e-6
+_VOTABLE_TEXT_LENGTH: Final = 64
 _POGSON: Final = 2.5 / np.log(10.0)
 
 
@@ -227,10 +228,11 @@ def _not_repeated(start, mjd, mag, err):  # type: ignore[no-untyped-def]
 
 def epochs_metadata(survey: Survey) -> dict[str, str]:
     """Return what a Parquet file of epochs says of itself: units, time system, citation, version."""
+    # Fixed-length text, because astropy cannot stack its objects for variable-length text on a string column.
     columns = "".join(
-        f'<FIELD name="{name}" datatype="{"char" if name not in UNITS else "double"}"'
-        + (f' unit="{UNITS[name]}"' if name in UNITS else ' arraysize="*"')
-        + "/>"
+        f'<FIELD name="{name}" datatype="double" unit="{UNITS[name]}"/>'
+        if name in UNITS
+        else f'<FIELD name="{name}" datatype="unicodeChar" arraysize="{_VOTABLE_TEXT_LENGTH}"/>'
         for name in EPOCHS_SCHEMA.names
     )
     votable = (
