@@ -1,0 +1,246 @@
+"""How fast are the features? Against feets and light-curve, one process, the same curves, kernels warm.
+
+    python benchmarks/features.py [--curves N] [--json FILE] [--scaling]
+
+The curves are the golden ones of tests/features/golden: MACHO (~900 epochs), EROS (~500), HiTS (28). Ratios compare
+the fastest of several rounds of each. Compile time (first call without the cache on disk) is not part of them.
+"""
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+
+# Before numpy and its libraries: one process means one thread.
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", NUMBA_NUM_THREADS="1")
+
+import light_curve
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from rich.console import Console
+from rich.table import Table
+
+from lcdvt.executors import run_batches
+from lcdvt.features import FeatureConfig, extract_table
+from lcdvt.features.fast import SINGLE_BAND_FAMILIES, single_band
+from lcdvt.features.gate import Curves, gate
+from lcdvt.features.table import FEATURES, SINGLE_BAND
+
+GOLDEN_CURVES = Path(__file__).parent.parent / "tests/features/golden/curves.csv.gz"
+SURVEYS = ("macho", "eros", "hits")
+BAND = "b"
+FAST_ROUNDS = 5
+FEETS_ROUNDS = 2  # each takes minutes
+COPIES_FOR_LIGHT_CURVE = 40
+SCALING_STEPS = (1_000, 5_000, 20_000)
+OBJECTS_PER_BATCH = 200
+
+LIGHT_CURVE_FEATURES = {
+    "Mean": light_curve.Mean(),
+    "Std": light_curve.StandardDeviation(),
+    "Meanvariance": light_curve.MeanVariance(),
+    "Skew": light_curve.Skew(),
+    "SmallKurtosis": light_curve.Kurtosis(),
+    "LinearTrend": light_curve.LinearTrend(),
+    "MaxSlope": light_curve.MaximumSlope(),
+    "Amplitude": light_curve.Amplitude(),
+    "FluxPercentileRatioMid20": light_curve.MagnitudePercentageRatio(0.4, 0.05),
+    "FluxPercentileRatioMid35": light_curve.MagnitudePercentageRatio(0.325, 0.05),
+    "FluxPercentileRatioMid50": light_curve.MagnitudePercentageRatio(0.25, 0.05),
+    "FluxPercentileRatioMid65": light_curve.MagnitudePercentageRatio(0.175, 0.05),
+    "FluxPercentileRatioMid80": light_curve.MagnitudePercentageRatio(0.1, 0.05),
+    "MedianAbsDev": light_curve.MedianAbsoluteDeviation(),
+    "MedianBRP": light_curve.MedianBufferRangePercentage(0.2),
+    "PercentAmplitude": light_curve.PercentAmplitude(),
+    "PercentDifferenceFluxPercentile": light_curve.PercentDifferenceMagnitudePercentile(0.05),
+    "Q31": light_curve.InterPercentileRange(0.25),
+    "AndersonDarling": light_curve.AndersonDarlingNormal(),
+    "Beyond1Std": light_curve.BeyondNStd(1.0),
+    "Eta_e": light_curve.EtaE(),
+    "Rcs": light_curve.Cusum(),
+    "StetsonK": light_curve.StetsonK(),
+}
+
+
+def seconds(work: Callable[[], object], rounds: int) -> float:
+    """Return the fastest of several rounds."""
+    fastest = float("inf")
+    for _ in range(rounds):
+        started = time.perf_counter()
+        work()
+        fastest = min(fastest, time.perf_counter() - started)
+    return fastest
+
+
+def load(survey: str, number: int) -> pd.DataFrame:
+    """Return the epochs of a survey's golden curves, the classes in turn."""
+    epochs = pd.read_csv(GOLDEN_CURVES)
+    epochs = epochs[epochs["curve"].str.startswith(survey) & (epochs["band"] == BAND)]
+    by_turn = sorted(epochs["curve"].unique(), key=lambda name: name.rsplit("-", 1)[1])
+    return epochs[epochs["curve"].isin(by_turn[:number])].rename(columns={"curve": "object_id"})
+
+
+def gated(epochs: pd.DataFrame, copies: int = 1) -> Curves:
+    """Return the curves as the kernels get them."""
+    lengths = np.tile(epochs.groupby("object_id", sort=False).size().to_numpy(), copies)
+    columns = [np.tile(epochs[name].to_numpy(), copies) for name in ("mjd", "mag", "mag_err")]
+    return gate(*columns, np.concatenate(([0], np.cumsum(lengths))), 10).curves
+
+
+def feets_seconds(epochs: pd.DataFrame) -> float:
+    """Time the installed feets on its counterparts of the single-band FATS set."""
+    import feets
+
+    from lcdvt.features.feets_engine import NATIVE
+
+    counterparts = {native.feature for name, native in NATIVE.items() if FEATURES[name].bands_needed == SINGLE_BAND}
+    counterparts |= {"Period_fit", "PercentageRatio", "PercentDiffPercentile"}
+    counterparts |= {name for name in FEATURES if name.startswith("Freq")}
+    space = feets.FeatureSpace(only=sorted(counterparts), dask_options={"scheduler": "synchronous"})
+    curves = [
+        {"time": curve["mjd"].to_numpy(), "magnitude": curve["mag"].to_numpy(), "error": curve["mag_err"].to_numpy()}
+        for _, curve in epochs.groupby("object_id", sort=False)
+    ]
+    space.extract(**curves[0])
+
+    def run() -> None:
+        for curve in curves:
+            space.extract(**curve)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return seconds(run, FEETS_ROUNDS)
+
+
+def fats_seconds(epochs: pd.DataFrame) -> float:
+    """Time the whole single-band FATS set from Arrow table to Arrow table."""
+    table = pa.Table.from_pandas(epochs, preserve_index=False)
+    config = FeatureConfig(bands=(BAND,))
+    extract_table(table, config)
+    return seconds(lambda: extract_table(table, config), FAST_ROUNDS)
+
+
+def light_curve_seconds(epochs: pd.DataFrame) -> tuple[float, float]:
+    """Time the features that light-curve has too, ours and theirs."""
+    curves = gated(epochs, COPIES_FOR_LIGHT_CURVE)
+    pieces = [(curves.time[a:b], curves.mag[a:b], curves.err[a:b]) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    theirs = light_curve.Extractor(*LIGHT_CURVE_FEATURES.values())
+    names = tuple(LIGHT_CURVE_FEATURES)
+    single_band(curves, names)
+    return (
+        seconds(lambda: single_band(curves, names), FAST_ROUNDS),
+        seconds(lambda: theirs.many(pieces, sorted=True, check=False, n_jobs=1), FAST_ROUNDS),
+    )
+
+
+def compile_seconds() -> tuple[float, float]:
+    """Return how long a first call takes without and with the compiled kernels on disk."""
+    code = (
+        "import time, numpy as np, pyarrow as pa; started = time.perf_counter();"
+        "from lcdvt.features import FeatureConfig, extract_table;"
+        "n = 100; t = np.arange(n, dtype=float);"
+        "e = pa.table({'object_id': ['a'] * n, 'band': ['b'] * n, 'mjd': t, 'mag': np.sin(t), 'mag_err': t * 0 + 0.1});"
+        "extract_table(e, FeatureConfig(bands=('b',))); print(time.perf_counter() - started)"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
+        runs = [
+            subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+            for _ in range(2)
+        ]
+    return float(runs[0].stdout), float(runs[1].stdout)
+
+
+def compare(number: int, console: Console) -> dict[str, object]:
+    """Print the comparison and return what the JSON file holds."""
+    ratios: dict[str, float] = {}
+    against_light_curve = []
+    table = Table("cadence", "curves", "epochs", "ours ms", "feets ms", "ratio", "shared ours µs", "light-curve µs")
+    families = Table("family, ms per curve", *SURVEYS)
+    per_family: dict[str, list[str]] = {family: [] for family in SINGLE_BAND_FAMILIES}
+    for survey in SURVEYS:
+        epochs = load(survey, number)
+        curves = epochs["object_id"].nunique()
+        ours, feets_time = fats_seconds(epochs), feets_seconds(epochs)
+        ratios[survey] = feets_time / ours
+        shared, theirs = light_curve_seconds(epochs)
+        against_light_curve.append(shared / theirs)
+        times = curves * COPIES_FOR_LIGHT_CURVE
+        table.add_row(
+            survey,
+            str(curves),
+            f"{len(epochs) / curves:.0f}",
+            f"{1e3 * ours / curves:.2f}",
+            f"{1e3 * feets_time / curves:.0f}",
+            f"{ratios[survey]:.0f}",
+            f"{1e6 * shared / times:.1f}",
+            f"{1e6 * theirs / times:.1f}",
+        )
+        prepared = gated(epochs)
+        for family, (_, compute) in SINGLE_BAND_FAMILIES.items():
+            taken = seconds(partial(compute, prepared), FAST_ROUNDS)
+            per_family[family].append(f"{1e3 * taken / curves:.3f}")
+    for family, row in per_family.items():
+        families.add_row(family, *row)
+    console.print(table, families)
+    cold, cached = compile_seconds()
+    console.print(f"first call: {cold:.1f} s to import and compile everything, {cached:.1f} s from the cache on disk")
+    return {"ratio_vs_feets": ratios, "ratio_vs_light_curve": max(against_light_curve)}
+
+
+def batches(epochs: pd.DataFrame, objects: int) -> Iterator[pa.Table]:
+    """Yield batches of copies of the curves under new names, made as they are asked for."""
+    curves = [curve for _, curve in epochs.groupby("object_id", sort=False)]
+    for first in range(0, objects, OBJECTS_PER_BATCH):
+        numbers = range(first, min(first + OBJECTS_PER_BATCH, objects))
+        parts = [curves[number % len(curves)].assign(object_id=f"{number:08d}") for number in numbers]
+        yield pa.Table.from_pandas(pd.concat(parts), preserve_index=False)
+
+
+def scaling(console: Console) -> None:
+    """Print cost and peak memory against the number of curves, and what a second process brings."""
+    work = partial(extract_table, config=FeatureConfig(bands=(BAND,)))
+    epochs = load("hits", 20)
+    table = Table("curves", "s", "ms per curve", "peak MB", title="one process, HiTS curves")
+    for objects in SCALING_STEPS:
+        taken = seconds(
+            lambda objects=objects: sum(len(part) for part in run_batches(work, batches(epochs, objects), jobs=1)), 1
+        )
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        table.add_row(str(objects), f"{taken:.1f}", f"{1e3 * taken / objects:.2f}", f"{peak:.0f}")
+    console.print(table)
+    epochs = load("macho", 20)
+    made = list(batches(epochs, 1_600))
+    one = seconds(lambda: list(run_batches(work, made, jobs=1)), 1)
+    list(run_batches(work, made[:2], jobs=2))
+    two = seconds(lambda: list(run_batches(work, made, jobs=2)), 1)
+    console.print(f"1600 MACHO curves: one process {one:.1f} s, two {two:.1f} s, {one / two:.2f} times as fast")
+
+
+def main() -> None:
+    """Parse the options and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--curves", type=int, default=5, help="curves per cadence, at most 20")
+    parser.add_argument("--json", type=Path, help="write the ratios here")
+    parser.add_argument("--scaling", action="store_true", help="also time 1,000 to 20,000 curves and two processes")
+    options = parser.parse_args()
+    console = Console(width=120)
+    result = compare(options.curves, console)
+    if options.json:
+        options.json.write_text(json.dumps(result, indent=2) + "\n")
+    if options.scaling:
+        scaling(console)
+
+
+if __name__ == "__main__":
+    main()

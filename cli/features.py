@@ -1,0 +1,63 @@
+"""`lcdvt features`: list the features, explain one."""
+
+import json
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from lcdvt.cli.console import out
+
+BANDS_NEEDED = {0: "all, one value", 1: "one", 2: "two"}
+
+app = typer.Typer(help="List the features, or explain one.", invoke_without_command=True)
+
+
+@app.callback()
+def features(
+    context: typer.Context,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
+) -> None:
+    """List every feature by family."""
+    if context.invoked_subcommand is not None:
+        return
+    from lcdvt.features.table import FEATURES
+
+    if as_json:
+        typer.echo(json.dumps([asdict(spec) for spec in FEATURES.values()], ensure_ascii=False, indent=2))
+        return
+    from rich.table import Table
+
+    table = Table("feature", "family", "bands", "epochs ≥", "what it tells", box=None, header_style="bold")
+    for spec in FEATURES.values():
+        table.add_row(spec.name, spec.family, BANDS_NEEDED[spec.bands_needed], str(spec.minimum_epochs), spec.meaning)
+    out.print(table)
+
+
+@app.command()
+def show(
+    name: Annotated[str, typer.Argument(help="A feature's name, such as Eta_e.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the row as JSON.")] = False,
+) -> None:
+    """Explain one feature: definition, reference, meaning."""
+    from lcdvt.features.feets_defects import REFUSED
+    from lcdvt.features.spec import feature_spec
+
+    spec = feature_spec(name)
+    if as_json:
+        typer.echo(json.dumps(asdict(spec), ensure_ascii=False, indent=2))
+        return
+    out.print(spec.name, style="bold", highlight=False)
+    rows = {
+        "tells": spec.meaning,
+        "defined as": spec.definition,
+        "from": spec.reference,
+        "family": f"{spec.family} (lcdvt/features/{spec.family}.py)",
+        "bands": BANDS_NEEDED[spec.bands_needed],
+        "epochs": f"at least {spec.minimum_epochs}",
+        "engine feets": f"refused: {REFUSED[name]}" if name in REFUSED else "gives it",
+    }
+    if spec.family == "period":
+        del rows["engine feets"]
+    for label, text in rows.items():
+        out.print(f"{label:>12}  {text}", markup=False, highlight=False)
