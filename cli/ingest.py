@@ -33,6 +33,9 @@ def ingest(
     clean: Annotated[
         str | None, typer.Option(help="Cleaning rule: fats, hits or none; default: the survey's own.")
     ] = None,
+    features: Annotated[
+        str, typer.Option(help="fats, all, none, or feature names separated by commas (`lcdvt features`).")
+    ] = "fats",
     jobs: Annotated[int | None, typer.Option(help="Worker processes; default: all cores.")] = None,
     dask: Annotated[
         str | None, typer.Option(help="Send the batches to this Dask scheduler (tcp://…), or 'local'.")
@@ -48,7 +51,8 @@ def ingest(
 
     with progress_display("ingest") as progress:
         result = run(
-            *paths, survey=survey, catalog=catalog, match_radius=match_radius, clean=clean, jobs=jobs, dask=dask,
+            *paths, survey=survey, catalog=catalog, match_radius=match_radius, clean=clean,
+            features=features.split(",") if "," in features else features, jobs=jobs, dask=dask,
             name=name, data=data, force=force, progress=progress,
         )  # fmt: skip
     for problem in result.problems[:PROBLEMS_SHOWN]:
@@ -76,6 +80,8 @@ def _print_summary(result: "IngestResult") -> None:
     for reason, count in totals["dropped_epochs"].items():
         table.add_row(f"  dropped: {reason}", str(count))
     table.add_row("epochs kept", str(totals["epochs"]))
+    for reason, count in totals["feature_gaps"].items():
+        table.add_row(f"  no features in {reason}", str(count))
     labelled = sum(labels["classes"].values())
     table.add_row("objects labelled", str(labelled))
     for label, count in labels["classes"].items():

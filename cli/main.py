@@ -8,6 +8,7 @@ import typer
 from lcdvt import __version__
 from lcdvt.cli import surveys
 from lcdvt.cli.console import err
+from lcdvt.cli.extract import extract
 from lcdvt.cli.ingest import ingest
 from lcdvt.cli.simulate import simulate
 from lcdvt.errors import LcdvtError
@@ -40,6 +41,7 @@ def _root(
 
 
 app.command()(ingest)
+app.command()(extract)
 app.command()(simulate)
 app.add_typer(surveys.app, name="surveys")
 

@@ -22,6 +22,8 @@ _PUBLIC: dict[str, str] = {
     "LcdvtError": "lcdvt.errors",
     "StoredSurvey": "lcdvt.workspace",
     "Survey": "lcdvt.catalogs.survey",
+    "extract": "lcdvt.features.extraction",
+    "extract_survey": "lcdvt.recompute",
     "find_survey": "lcdvt.catalogs.registry",
     "ingest": "lcdvt.ingestion",
     "open_survey": "lcdvt.workspace",

@@ -3,8 +3,8 @@
 import json
 import platform
 import shutil
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -15,9 +15,10 @@ from lcdvt.catalogs.files import InputFile, list_files
 from lcdvt.catalogs.guess import guess_survey
 from lcdvt.catalogs.registry import find_survey
 from lcdvt.catalogs.survey import Survey
-from lcdvt.clean import find_rule
+from lcdvt.clean import Step, find_rule
 from lcdvt.errors import InputFileError, LcdvtError
 from lcdvt.executors import run_batches
+from lcdvt.features.config import Engine, FeatureConfig
 from lcdvt.known_objects import KnownObjects
 from lcdvt.labels import catalogue_beside, load_catalogue, tables_beside
 from lcdvt.manifest import BatchRecord, Journal, input_key, locked
@@ -28,6 +29,7 @@ from lcdvt.workspace import SurveyFolder, workspace_folder, write_atomically
 
 PROBLEMS_KEPT: Final = 1000
 NO_CATALOGUE: Final = "none"
+NO_FEATURES: Final = "none"
 _VERSIONS: Final = ("numpy", "pyarrow", "numba", "astropy")
 
 
@@ -50,6 +52,8 @@ def ingest(
     catalog: str | Path | None = None,
     match_radius: str | None = None,
     clean: str | None = None,
+    features: str | Sequence[str] = "fats",
+    engine: Engine = "fast",
     jobs: int | None = None,
     dask: str | None = None,
     name: str | None = None,
@@ -71,6 +75,10 @@ def ingest(
         Match the catalogue by position within this angle ("1arcsec") instead of by id.
     clean
         A cleaning rule's name instead of the survey's own; "none" keeps every valid epoch.
+    features
+        A set of features ("fats", "all"), feature names, or "none" (`extract_survey` computes them later).
+    engine
+        "fast" or "feets", as in `lcdvt.features.extract`.
     jobs, dask
         Worker processes (None: all cores), or a Dask scheduler's address.
     name
@@ -94,15 +102,24 @@ def ingest(
     described = survey if isinstance(survey, Survey) else guess_survey(files) if survey is None else find_survey(survey)
     rule_name = described.clean if clean is None else clean
     rule = find_rule(rule_name, "--clean" if clean is not None else f"survey {described.name}")
+    config = feature_config(described, features, engine)
     folder = SurveyFolder(workspace_folder(data) / (name or described.name))
 
     with locked(folder.progress):
         if force:
             _forget(folder)
         journal = Journal(folder.progress)
-        journal.begin({"survey": described.toml, "clean": rule_name if isinstance(rule_name, str) else list(rule_name)})
+        journal.begin(
+            {
+                "survey": described.toml,
+                "clean": rule_name if isinstance(rule_name, str) else list(rule_name),
+                "features": asdict(config) if config else None,
+            }
+        )
         _remove_unfinished(folder)
-        new_objects, problems, nothing_new = _ingest_new(folder, journal, described, rule, files, jobs, dask, progress)
+        new_objects, problems, nothing_new = _ingest_new(
+            folder, journal, described, rule, config, files, jobs, dask, progress
+        )
         totals = journal.totals()
         if totals["objects"] == 0:
             _forget(folder)
@@ -121,7 +138,8 @@ def _ingest_new(
     folder: SurveyFolder,
     journal: Journal,
     survey: Survey,
-    rule: tuple[Any, ...],
+    rule: tuple[Step, ...],
+    features: FeatureConfig | None,
     files: list[InputFile],
     jobs: int | None,
     dask: str | None,
@@ -143,7 +161,7 @@ def _ingest_new(
     def tasks() -> Iterator[BatchTask]:
         for number, batch in enumerate(batches, first_number):
             waiting.append(batch)
-            yield BatchTask(number, batch.pieces, survey, rule, folder)
+            yield BatchTask(number, batch.pieces, survey, rule, features, folder)
 
     known = KnownObjects(folder)
     total = None if streams else len(groups)
@@ -158,6 +176,14 @@ def _ingest_new(
         problems.extend(part.problems[: max(PROBLEMS_KEPT - len(problems), 0)])
         progress(objects, total, f"{len(problems)} problems" if problems else "")
     return objects, problems, False
+
+
+def feature_config(survey: Survey, features: str | Sequence[str], engine: Engine) -> FeatureConfig | None:
+    """Return what to extract from the survey; None for "none"."""
+    if features == NO_FEATURES:
+        return None
+    chosen = features if isinstance(features, str) else tuple(features)
+    return FeatureConfig(survey.bands, chosen, engine, survey.period_range)
 
 
 def list_batches(
@@ -213,7 +239,7 @@ def _write_summary(folder: SurveyFolder, journal: Journal, survey: Survey, resul
         "lcdvt": __version__,
         "survey": survey.name,
         "citation": survey.citation,
-        "settings": {"clean": (journal.settings or {}).get("clean")},
+        "settings": {key: (journal.settings or {}).get(key) for key in ("clean", "features")},
         "seed": None,  # nothing in an ingest is random
         "totals": result.totals,
         "labels": result.labels,

@@ -91,6 +91,7 @@ class Journal:
 
     def begin(self, settings: dict[str, Any]) -> None:
         """Write the settings once; an ingest with other settings is refused."""
+        settings = json.loads(json.dumps(settings))  # as they will be read back: tuples become lists
         if self.settings is None:
             self._append({"journal": JOURNAL_VERSION, "settings": settings})
             self.settings = settings

@@ -1,7 +1,8 @@
 """One batch becomes one part: read, arrange, clean, write. Runs in a worker, touches nothing else."""
 
+import json
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -10,12 +11,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from lcdvt import __version__
 from lcdvt.batches import Piece
 from lcdvt.catalogs.curves import RawObject, join_curves
 from lcdvt.catalogs.files import MEMBER_SEPARATOR
 from lcdvt.catalogs.survey import Survey
 from lcdvt.clean import Step, clean
 from lcdvt.epochs import EpochBlock, block_from_raw, epochs_metadata
+from lcdvt.features.config import FeatureConfig
+from lcdvt.features.extraction import extract_table, extraction_report
 from lcdvt.names import BAND, DEC, OBJECT_ID, RA, SOURCE, SURVEY_LABEL, n_epochs_column
 from lcdvt.workspace import SurveyFolder, part_name, write_atomically
 
@@ -30,6 +34,7 @@ class BatchTask:
     pieces: tuple[Piece, ...]
     survey: Survey
     rule: tuple[Step, ...]
+    features: FeatureConfig | None
     folder: SurveyFolder
 
 
@@ -59,7 +64,8 @@ class PartResult:
         """Where each file is written, and where it goes when the part is committed."""
         name = part_name(self.number)
         return {
-            place / f".{name}.unfinished": place / name for place in (self.folder.epochs, objects_folder(self.folder))
+            place / f".{name}.unfinished": place / name
+            for place in (self.folder.epochs, self.folder.features, objects_folder(self.folder))
         }
 
     def commit(self) -> None:
@@ -70,11 +76,11 @@ class PartResult:
 
     def drop(self, repeated: dict[str, str]) -> None:
         """Leave out objects that another part has already (id -> where it was read from)."""
-        for unfinished in self.staged:
+        for unfinished in filter(Path.exists, self.staged):
             table = pq.read_table(unfinished)
             kept = table.filter(pc.invert(pc.is_in(table[OBJECT_ID], pa.array(list(repeated)))))
             self.epochs -= (table.num_rows - kept.num_rows) if BAND in table.column_names else 0
-            _write_parquet(kept, unfinished)
+            write_part(kept.replace_schema_metadata(pq.read_schema(unfinished).metadata), unfinished)
         for object_id, source in zip(self.object_ids, self.sources, strict=True):
             if object_id in repeated:
                 self.problems.append(
@@ -111,14 +117,29 @@ def make_part(task: BatchTask) -> PartResult:
     )
     if not block.objects:
         return result
-    epochs = block.to_arrow().replace_schema_metadata(epochs_metadata(task.survey))
-    objects = _objects_table(task, block)
-    for unfinished, final in result.staged.items():
-        _write_parquet(epochs if final.parent == task.folder.epochs else objects, unfinished)
+    epochs = block.to_arrow()
+    to_epochs, to_features, to_objects = result.staged
+    write_part(epochs.replace_schema_metadata(epochs_metadata(task.survey)), to_epochs)
+    write_part(_objects_table(task, block), to_objects)
+    if task.features is not None:
+        features = extract_table(epochs, task.features)
+        result.feature_gaps.update(extraction_report(features).curves)
+        write_part(features.replace_schema_metadata(features_metadata(task.survey, task.features)), to_features)
     return result
 
 
-def _write_parquet(table: pa.Table, final: Path) -> None:
+def features_metadata(survey: Survey, config: FeatureConfig) -> dict[str, str]:
+    """Return what a Parquet file of features says of itself."""
+    return {
+        "lcdvt.version": __version__,
+        "lcdvt.survey": survey.name,
+        "lcdvt.citation": survey.citation,
+        "lcdvt.features": json.dumps(asdict(config), sort_keys=True),
+    }
+
+
+def write_part(table: pa.Table, final: Path) -> None:
+    """Write a part of epochs, features or objects, whole or not at all."""
     # Ids and bands repeat, numbers do not: a dictionary for the former only. Without the Arrow schema readers
     # get plain strings back instead of dictionaries that differ from part to part.
     text = [name for name in table.column_names if not pa.types.is_floating(table.schema.field(name).type)]

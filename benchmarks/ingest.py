@@ -1,0 +1,105 @@
+"""What ingest costs: against pyarrow's CSV reader for the same numbers, and in memory as a survey grows.
+
+Two figures, measured side by side in one run:
+
+- the time of reading EROS-2 files to Parquet (no features, one process) over the time that pyarrow's CSV reader
+  needs for the same rows as one concatenated, comma-separated file (one thread too, because ingest runs on one);
+- the peak memory of `lcdvt ingest` on 1,000 and on 20,000 simulated objects.
+
+Usage: python benchmarks/ingest.py [--files N] [--repeat N] [--objects 1000,20000] [--json FILE]
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pyarrow.csv as pc
+
+import lcdvt
+
+PEAK_SCRIPT = """
+import resource, sys, lcdvt
+lcdvt.ingest(sys.argv[1], data=sys.argv[2], features={features!r}, jobs=1)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+
+
+def concatenated_csv(folder: Path) -> bytes:
+    """Return all data lines of the EROS-2 files as one comma-separated file."""
+    lines = []
+    for path in sorted(folder.rglob("*.time")):
+        for line in path.read_bytes().splitlines():
+            if not line.startswith(b"#") and line.strip():
+                lines.append(b",".join(line.split()))
+    return b"\n".join(lines) + b"\n"
+
+
+def seconds_of_ingest(folder: Path, workspace: Path) -> float:
+    """Time one ingest without features in this process."""
+    began = time.perf_counter()
+    lcdvt.ingest(folder, survey="eros", catalog="none", data=workspace, features="none", jobs=1, force=True)
+    return time.perf_counter() - began
+
+
+def seconds_of_pyarrow(path: Path) -> float:
+    """Time pyarrow's CSV reader on the concatenated file."""
+    options = pc.ReadOptions(use_threads=False, column_names=["date", "mag_r", "err_r", "mag_b", "err_b"])
+    began = time.perf_counter()
+    pc.read_csv(path, read_options=options)
+    return time.perf_counter() - began
+
+
+def throughput(files: int, repeat: int, seed: int) -> dict[str, float]:
+    """Measure both readers turn by turn."""
+    with tempfile.TemporaryDirectory() as folder:
+        raw, workspace, joined = Path(folder, "eros"), Path(folder, "work"), Path(folder, "all.csv")
+        lcdvt.simulate("eros", raw, objects=files, seed=seed)
+        joined.write_bytes(concatenated_csv(raw))
+        size = sum(path.stat().st_size for path in raw.rglob("*.time"))
+        seconds_of_ingest(raw, workspace)  # compiles, and warms the disk's cache
+        pairs = [(seconds_of_ingest(raw, workspace), seconds_of_pyarrow(joined)) for _ in range(repeat)]
+    ours, theirs = (statistics.median(values) for values in zip(*pairs, strict=True))
+    ratio = statistics.median(one / other for one, other in pairs)
+    print(f"EROS-2 to Parquet, {files} simulated files, {size / 1e6:.1f} MB, seed {seed}, median of {repeat} turns:")
+    print(f"  lcdvt ingest  {ours:7.3f} s  {size / ours / 1e6:6.1f} MB/s")
+    print(f"  pyarrow CSV   {theirs:7.3f} s  {size / theirs / 1e6:6.1f} MB/s")
+    print(f"  ratio         {ratio:7.2f}   (at most 3 is the goal)")
+    return {"ratio": ratio}
+
+
+def peak_memory(objects: int, seed: int, features: str) -> float:
+    """Return the peak memory of one ingest in a process of its own, in MB."""
+    with tempfile.TemporaryDirectory() as folder:
+        raw = Path(folder, "hits")
+        lcdvt.simulate("hits", raw, objects=objects, seed=seed, format="dat")
+        command = [sys.executable, "-c", PEAK_SCRIPT.format(features=features), str(raw), str(Path(folder, "work"))]
+        answer = subprocess.run(command, check=True, capture_output=True, text=True)
+    return float(answer.stdout.split()[-1])
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--files", type=int, default=1000, help="EROS-2 files to read")
+    parser.add_argument("--repeat", type=int, default=7, help="turns of the throughput measurement")
+    parser.add_argument("--objects", default="1000,20000", help="sizes of the simulated HiTS survey")
+    parser.add_argument("--features", default="none", help="features to extract in the memory measurement (none or fats)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    ratio = throughput(arguments.files, arguments.repeat, arguments.seed)["ratio"]
+    peaks = {}
+    for objects in map(int, arguments.objects.split(",")):
+        peaks[str(objects)] = peak_memory(objects, arguments.seed, arguments.features)
+        print(f"peak memory, {objects} simulated HiTS objects, seed {arguments.seed}: {peaks[str(objects)]:.0f} MB")
+    if arguments.json:
+        arguments.json.write_text(json.dumps({"ratio_vs_pyarrow_csv": ratio, "peak_mb": peaks}, indent=2))
+
+
+if __name__ == "__main__":
+    main()

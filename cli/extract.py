@@ -1,0 +1,39 @@
+"""`lcdvt extract`: features anew from stored epochs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lcdvt.cli.console import out, progress_display
+
+
+def extract(
+    survey: Annotated[str, typer.Argument(help="An ingested survey's name.")],
+    features: Annotated[
+        str, typer.Option(help="fats, all, or feature names separated by commas (`lcdvt features` lists them).")
+    ] = "fats",
+    engine: Annotated[str, typer.Option(help="fast (ours), or feets (the installed feets).")] = "fast",
+    jobs: Annotated[int | None, typer.Option(help="Worker processes; default: all cores.")] = None,
+    dask: Annotated[
+        str | None, typer.Option(help="Send the batches to this Dask scheduler (tcp://…), or 'local'.")
+    ] = None,
+    data: Annotated[Path | None, typer.Option(help="Workspace folder; default: $LCDVT_DATA or ./lcdvt-data.")] = None,
+) -> None:
+    """Compute features anew from stored epochs, without touching the raw files."""
+    from lcdvt.recompute import extract_survey
+
+    chosen = features.split(",") if "," in features else features
+    with progress_display("extract") as progress:
+        result = extract_survey(
+            survey,
+            features=chosen,
+            engine=engine,
+            jobs=jobs,
+            dask=dask,
+            data=data,
+            progress=progress,  # type: ignore[arg-type]
+        )
+    out.print(f"{result.name}: {result.columns} features of {result.objects} objects in {result.folder}", markup=False)
+    for reason, count in result.gaps.curves.items():
+        out.print(f"  no features for {count} light curves, {reason}", markup=False)
