@@ -21,8 +21,8 @@ STEPS_PER_BLOCK = 16
 STARTING_WEIGHTS = 0
 MEASUREMENT = 1000
 
-# An exponential number may round to zero, whose logarithm would be an infinite Gumbel number.
-SMALLEST_EXPONENTIAL = 1e-30
+# A uniform number may be zero, whose logarithm is infinite.
+SMALLEST_UNIFORM = 1e-30
 
 
 def member_generator(seed: int, *purpose: int) -> torch.Generator:
@@ -107,7 +107,7 @@ class BatchStream:
         rows = torch.empty(shape, dtype=torch.int64)
         y = torch.empty((*shape[:3], self.labelled_rows), dtype=torch.int64)
         latent_noise = torch.empty((*shape, model.latent))
-        gumbel = torch.empty((*shape[:3], self.unlabelled_rows, self.data.classes)) if sampled else None
+        gumbel = torch.empty((*shape[:3], self.data.classes, self.unlabelled_rows)) if sampled else None
         encoder_noise = torch.empty((*shape, self.data.rows.shape[1])) if training.input_noise > 0 else None
         shifts = torch.empty((*shape, 2), dtype=torch.int64) if training.shift_pixels > 0 else None
         for member, seed in enumerate(self.seeds):
@@ -124,7 +124,8 @@ class BatchStream:
                     rows[member, :, place, self.labelled_rows :] = pool[order].view(STEPS_PER_BLOCK, -1)
             latent_noise[member].normal_(generator=generator)
             if gumbel is not None:
-                gumbel[member].exponential_(generator=generator).clamp_(min=SMALLEST_EXPONENTIAL).log_().neg_()
+                # by two logarithms of uniform numbers, which are vectorised, as exponential numbers are not
+                gumbel[member].uniform_(SMALLEST_UNIFORM, 1, generator=generator).log_().neg_().log_().neg_()
             if encoder_noise is not None:
                 encoder_noise[member].normal_(0, training.input_noise, generator=generator)
             if shifts is not None:

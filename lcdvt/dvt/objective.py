@@ -39,6 +39,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from lcdvt.dvt.config import ModelConfig, ObjectiveConfig
+from lcdvt.dvt.kernels import gaussian_cost
 from lcdvt.dvt.model import DVT
 
 
@@ -59,7 +60,7 @@ class Batch:
     latent_noise
         ε, (members, surveys, rows, J).
     gumbel_noise
-        (members, surveys, unlabelled rows, K); None for the exact sum over y.
+        (members, surveys, K, unlabelled rows); None for the exact sum over y.
     """
 
     x: Tensor
@@ -127,7 +128,7 @@ def survey_weights(config: ObjectiveConfig, surveys: int) -> Tensor:
 def objective_terms(
     model: DVT, batch: Batch, config: ObjectiveConfig, surveys: slice, class_weights: Tensor | None = None
 ) -> tuple[ObjectiveTerms, Tensor]:
-    """Return the terms of one batch, and q(y|z) of its unlabelled rows.
+    """Return the terms of one batch, and q(y|z) of its unlabelled rows, (members, surveys, K, rows).
 
     Parameters
     ----------
@@ -148,26 +149,27 @@ def objective_terms(
     z = torch.addcmul(mean, (0.5 * logvar).exp(), batch.latent_noise)
     reconstruction = reconstruction_cost(model.config, model.decode(z, surveys), batch.x, batch.observed, labelled)
     divergence = kl_to_components(mean, logvar, model.classes, model.config)
-    logits = model.classify(z, surveys)
-    log_q = logits.log_softmax(dim=-1)
-
-    row_loss = -log_q[..., :labelled, :].gather(-1, batch.y.unsqueeze(-1)).squeeze(-1)
+    # Classes before rows from here on: rows are many, classes few, and the last axis is the fast one.
+    logits = model.classify(z, surveys).transpose(-1, -2).contiguous()
+    log_q = logits.log_softmax(dim=-2)
+    y = batch.y.unsqueeze(-2)
+    row_loss = -log_q[..., :labelled].gather(-2, y).squeeze(-2)
     if class_weights is not None:
         row_loss = row_loss * class_weights.gather(-1, batch.y)
-    log_q_unlabelled = log_q[..., labelled:, :]
+    log_q_unlabelled = log_q[..., labelled:]
     q = log_q_unlabelled.exp()
     component = q
     if batch.gumbel_noise is not None:
-        component = straight_through_sample(logits[..., labelled:, :], batch.gumbel_noise, config.temperature)
-    log_prior = model.class_prior[:, surveys].log().unsqueeze(2)
+        component = straight_through_sample(logits[..., labelled:], batch.gumbel_noise, config.temperature)
+    log_prior = model.class_prior[:, surveys].log().unsqueeze(-1)
 
     terms = ObjectiveTerms(
         reconstruction_labelled=reconstruction[0],
-        component_labelled=divergence[..., :labelled, :].gather(-1, batch.y.unsqueeze(-1)).mean((-1, -2)),
+        component_labelled=divergence[..., :labelled].gather(-2, y).mean((-1, -2)),
         classification=row_loss.mean(-1),
         reconstruction_unlabelled=reconstruction[1],
-        component_unlabelled=_mean_or_zero((component * divergence[..., labelled:, :]).sum(-1)),
-        class_prior=_mean_or_zero((q * (log_q_unlabelled - log_prior)).sum(-1)),
+        component_unlabelled=_mean_or_zero((component * divergence[..., labelled:]).sum(-2)),
+        class_prior=_mean_or_zero((q * (log_q_unlabelled - log_prior)).sum(-2)),
         tie=tie_size(model),
     )
     return terms, q.detach()
@@ -179,20 +181,21 @@ def _mean_or_zero(rows: Tensor) -> Tensor:
 
 
 def kl_to_components(mean: Tensor, logvar: Tensor, classes: int, config: ModelConfig) -> Tensor:
-    """Return KL(N(m, diag exp v) ‖ N(μ e_k, σ² I)) for each class k, in the last axis.
+    """Return KL(N(m, diag exp v) ‖ N(μ e_k, σ² I)) of each class k and row, (…, K, rows).
 
     Only m_k tells the components apart: Σ_j (m_j − μ_kj)² = |m|² − 2 μ m_k + μ², so no (K, J) array is made.
     """
     variance, distance = config.component_sigma**2, config.component_distance
     common = (mean.square() + logvar.exp()).sum(-1) / variance - logvar.sum(-1)
     constant = mean.shape[-1] * (math.log(variance) - 1) + distance**2 / variance
-    return (0.5 * (common + constant)).unsqueeze(-1) - (distance / variance) * mean[..., :classes]
+    towards = mean[..., :classes].transpose(-1, -2).contiguous()
+    return (0.5 * (common + constant)).unsqueeze(-2) - (distance / variance) * towards
 
 
 def straight_through_sample(logits: Tensor, gumbel_noise: Tensor, temperature: float) -> Tensor:
-    """Return a one-hot sample of softmax(logits) whose gradient is that of the Gumbel softmax."""
-    soft = ((logits + gumbel_noise) / temperature).softmax(dim=-1)
-    hard = functional.one_hot(soft.argmax(dim=-1), logits.shape[-1]).to(soft.dtype)
+    """Return one-hot samples of softmax(logits), (…, K, rows), whose gradient is that of the Gumbel softmax."""
+    soft = ((logits + gumbel_noise) / temperature).softmax(dim=-2)
+    hard = torch.zeros_like(soft).scatter_(-2, soft.detach().argmax(dim=-2, keepdim=True), 1.0)
     return hard + (soft - soft.detach())
 
 
@@ -222,25 +225,15 @@ class _GaussianCost(torch.autograd.Function):
     def forward(
         ctx: Any, output: Tensor, x: Tensor, observed: Tensor | None, low: float, high: float, labelled: int
     ) -> tuple[Tensor, Tensor]:
-        features = x.shape[-1]
         gradient = torch.empty_like(output)
-        pull, spread = gradient[..., :features], gradient[..., features:]
-        free_logvar = output[..., features:]
-        logvar = free_logvar.clamp(low, high)
-        outside = free_logvar != logvar
-        residual = output[..., :features] - x
-        torch.mul(torch.neg(logvar).exp_(), residual, out=pull)
-        square = residual.mul_(pull)
-        torch.sub(0.5, square, alpha=0.5, out=spread).masked_fill_(outside, 0.0)
-        cost = square.add_(logvar).add_(math.log(2 * math.pi))
-        if observed is not None:
-            cost.mul_(observed)
-            gradient.unflatten(-1, (2, features)).mul_(observed.unsqueeze(-2))
+        double_cost = (_compiled_cost if x.device.type == "cpu" else _plain_cost)(
+            output, x, observed, low, high, gradient
+        )
+        seen = x.shape[-1] if observed is None else observed.sum(-1)
+        cost = 0.5 * (double_cost + math.log(2 * math.pi) * seen)
         ctx.save_for_backward(gradient)
         ctx.labelled = labelled
-        parts = cost[..., :labelled, :], cost[..., labelled:, :]
-        means = [0.5 * part.sum((-1, -2)) / max(part.shape[-2], 1) for part in parts]
-        return means[0], means[1]
+        return _mean_or_zero(cost[..., :labelled]), _mean_or_zero(cost[..., labelled:])
 
     @staticmethod
     def backward(ctx: Any, *mean_gradients: Tensor) -> tuple[Tensor, None, None, None, None, None]:
@@ -249,6 +242,39 @@ class _GaussianCost(torch.autograd.Function):
         for part, mean_gradient in zip(parts, mean_gradients, strict=True):
             part.mul_((mean_gradient / max(part.shape[-2], 1))[..., None, None])
         return gradient, None, None, None, None, None
+
+
+def _compiled_cost(
+    output: Tensor, x: Tensor, observed: Tensor | None, low: float, high: float, gradient: Tensor
+) -> Tensor:
+    features = x.shape[-1]
+    precision = output[..., features:].clamp(low, high).neg_().exp_()
+    seen = x.new_empty(0, features) if observed is None else observed.reshape(-1, features)
+    arrays = (output.reshape(-1, 2 * features), x.reshape(-1, features), precision.view(-1, features), seen)
+    cost = gaussian_cost(
+        *(array.detach().numpy() for array in arrays), low, high, gradient.view(-1, 2 * features).numpy()
+    )
+    return torch.from_numpy(cost).view(x.shape[:-1])
+
+
+def _plain_cost(
+    output: Tensor, x: Tensor, observed: Tensor | None, low: float, high: float, gradient: Tensor
+) -> Tensor:
+    """Do what `gaussian_cost` does, on any device."""
+    features = x.shape[-1]
+    free_logvar = output[..., features:]
+    logvar = free_logvar.clamp(low, high)
+    residual = output[..., :features] - x
+    pull = residual * torch.exp(-logvar)
+    square = residual * pull
+    spread = (0.5 - 0.5 * square).masked_fill(free_logvar != logvar, 0.0)
+    cost = square + logvar
+    gradient[..., :features] = pull
+    gradient[..., features:] = spread
+    if observed is not None:
+        cost = cost * observed
+        gradient.unflatten(-1, (2, features)).mul_(observed.unsqueeze(-2))
+    return cost.sum(-1)
 
 
 def tie_size(model: DVT) -> Tensor:

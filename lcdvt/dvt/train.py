@@ -198,8 +198,8 @@ class _Run:
             loss = terms.total(self.config.objective)
             loss.sum().backward()
             optimiser.step(step)
-            if self.config.objective.class_prior == "estimated" and q.shape[2]:
-                self.model.class_prior[:, surveys].lerp_(q.mean(2), PRIOR_MOMENTUM)
+            if self.config.objective.class_prior == "estimated" and q.shape[-1]:
+                self.model.class_prior[:, surveys].lerp_(q.mean(-1), PRIOR_MOMENTUM)
             done = step + 1
             if done % config.check_every == 0 or done == config.steps:
                 self._checkpoint(phase, done, terms, loss.detach(), optimiser)
