@@ -133,7 +133,7 @@ def fats_seconds(epochs: pd.DataFrame) -> float:
 def light_curve_seconds(epochs: pd.DataFrame) -> tuple[float, float]:
     """Time the features that light-curve has too, ours and theirs."""
     curves = gated(epochs, COPIES_FOR_LIGHT_CURVE)
-    pieces = [(curves.time[a:b], curves.mag[a:b], curves.err[a:b]) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    pieces = [(curves.time[a:b], curves.mag[a:b], curves.err[a:b]) for a, b in pairwise(curves.offsets)]
     theirs = light_curve.Extractor(*LIGHT_CURVE_FEATURES.values())
     names = tuple(LIGHT_CURVE_FEATURES)
     single_band(curves, names)

@@ -1,0 +1,106 @@
+"""What holds for the period search whatever the light curve, and its kernels against plain formulas."""
+
+import nifty_ls
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chi2
+
+from lcdvt.features.period import find_period
+from lcdvt.features.period_fit import CHAINS, MODEL_CHAINS, MODEL_HARMONICS, N_MODELS, Bands, fit_candidates, fit_model
+from lcdvt.features.period_scan import _direct_power
+from lcdvt.features.period_significance import _chi2_survival
+
+RANGE = (0.2, 200.0)
+
+
+def light_curve(seed: int, n: int, span: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    t = np.sort(rng.uniform(0.0, span, n))
+    return t, 15.0 + 0.3 * np.sin(2.0 * np.pi * t / 0.77) + rng.normal(0.0, 0.1, n), rng.uniform(0.05, 0.2, n)
+
+
+@st.composite
+def awkward_bands(draw: st.DrawFn) -> tuple[list[np.ndarray], list[np.ndarray], list[np.ndarray]]:
+    times, mags, errs = [], [], []
+    for _ in range(draw(st.integers(1, 2))):
+        n = draw(st.integers(0, 60))
+        rng = np.random.default_rng(draw(st.integers(0, 1000)))
+        span = draw(st.sampled_from([0.0, 1e-3, 1.0, 6.0, 400.0, 2000.0]))
+        t = np.sort(np.round(rng.uniform(0.0, span, n), draw(st.integers(0, 5))))
+        spread = draw(st.sampled_from([0.0, 1e-12, 0.1, 5.0, 1e8]))
+        mag = draw(st.sampled_from([0.0, 15.0, -1e6])) + spread * rng.normal(size=n)
+        err = draw(st.sampled_from([1e-12, 0.05, 1e6])) * rng.uniform(0.5, 2.0, n)
+        if n and draw(st.booleans()):
+            mag[rng.integers(n)] += draw(st.sampled_from([1e-3, 50.0, 1e15]))
+        times.append(t)
+        mags.append(mag)
+        errs.append(err)
+    return times, mags, errs
+
+
+@settings(max_examples=150)
+@given(awkward_bands())
+def test_any_light_curve_gives_a_result_in_range(bands: tuple[list[np.ndarray], ...]) -> None:
+    result = find_period(*bands, RANGE)
+    if np.isnan(result.period):
+        assert np.isnan(result.fap) and np.isnan(result.power) and result.n_harmonics == 0
+    else:
+        # The best frequency may lie half a grid step beyond the range.
+        assert 0.9 * RANGE[0] < result.period < 1.1 * RANGE[1]
+        assert 0.0 <= result.fap <= 1.0
+        assert 0.0 <= result.power <= 1.0
+        assert 1 <= result.n_harmonics <= 8
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 20), st.sampled_from([30, 150]), st.floats(-1e5, 1e5), st.floats(-20.0, 20.0))
+def test_zero_points_of_time_and_magnitude_do_not_matter(seed: int, n: int, later: float, fainter: float) -> None:
+    t, mag, err = light_curve(seed, n, 300.0)
+    here = find_period((t,), (mag,), (err,), RANGE)
+    there = find_period((t + later,), (mag + fainter,), (err,), RANGE)
+    assert there.period == pytest.approx(here.period, rel=1e-5)
+    assert there.n_harmonics == here.n_harmonics
+    assert there.power == pytest.approx(here.power, rel=1e-3)
+
+
+def test_scaled_errors_do_not_matter() -> None:
+    t, mag, err = light_curve(3, 120, 300.0)
+    small, large = (find_period((t,), (mag,), (scale * err,), RANGE) for scale in (1.0, 7.0))
+    # The error floor makes a tiny difference of weights.
+    assert large.period == pytest.approx(small.period, rel=1e-5)
+
+
+def test_direct_sum_is_the_floating_mean_periodogram() -> None:
+    t, mag, err = light_curve(5, 35, 40.0)
+    w = err**-2.0 / np.sum(err**-2.0)
+    y = mag - np.sum(w * mag)
+    df, n_grid = 0.005, 900
+    expected = nifty_ls.lombscargle(t, y, err, fmin=df, fmax=n_grid * df, Nf=n_grid, nthreads=1).power
+    np.testing.assert_allclose(_direct_power(t, y, w, df, n_grid), expected, rtol=0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("model", range(N_MODELS))
+def test_every_model_is_the_least_squares_fit(model: int) -> None:
+    t, mag, err = light_curve(7, 90, 100.0)
+    w = err**-2.0 / np.sum(err**-2.0)
+    y = mag - np.sum(w * mag)
+    bands = Bands(t - 50.0, w, y, np.array([0, t.size]), np.array([8]))
+    harmonics = CHAINS[MODEL_CHAINS[model]][: MODEL_HARMONICS[model]]
+    phase = 2.0 * np.pi * bands.t / 1.54
+    columns = [function(k * phase) for k in harmonics for function in (np.cos, np.sin)]
+    design = np.stack([np.ones(t.size), *columns], axis=1)
+    root = np.sqrt(w)
+    solution = np.linalg.lstsq(design * root[:, None], y * root, rcond=None)[0]
+    expected = y - design @ solution
+    residuals, coefficients = fit_model(bands, 1.0 / 1.54, model)
+    np.testing.assert_allclose(residuals, expected, atol=1e-10)
+    np.testing.assert_allclose(coefficients[0, [2 * k - 2 for k in harmonics]], solution[1::2], atol=1e-10)
+    _, gains, _ = fit_candidates(bands, np.array([1.0 / 1.54]), np.array([1e-12]), 3, 8)
+    assert gains[0, model] == pytest.approx(0.5 * t.size * np.log(np.sum(w * y**2) / np.sum(w * expected**2)), rel=1e-6)
+
+
+@pytest.mark.parametrize(("value", "degrees"), [(0.0, 2), (3.0, 2), (11.5, 8), (60.0, 32)])
+def test_chi2_survival(value: float, degrees: int) -> None:
+    assert _chi2_survival(value, degrees) == pytest.approx(chi2.sf(value, degrees), rel=1e-12)
