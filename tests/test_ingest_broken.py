@@ -53,13 +53,13 @@ def check_one_good_object(result: lcdvt.IngestResult, *said: str) -> None:
 def test_a_broken_file_is_named_and_the_others_go_on(tmp_path, workspace, content, said):
     folder = with_a_good_star(tmp_path / "eros")
     (folder / "lm0010k2.time").write_bytes(content)
-    check_one_good_object(lcdvt.ingest(folder, jobs=1), "lm0010k2.time", said)
+    check_one_good_object(lcdvt.ingest(folder, jobs=1, features="none"), "lm0010k2.time", said)
 
 
 def test_the_committed_broken_files_are_all_named(workspace, tmp_path):
     folder = with_a_good_star(tmp_path / "eros")
     broken = sorted(BROKEN_FILES.iterdir())
-    result = lcdvt.ingest(folder, BROKEN_FILES, survey="eros", jobs=1)
+    result = lcdvt.ingest(folder, BROKEN_FILES, survey="eros", jobs=1, features="none")
     assert result.totals["objects"] == 1
     assert result.totals["files_skipped"] == len(broken) > 3
     for path in broken:
@@ -73,7 +73,7 @@ def test_sentinels_nan_and_bad_errors_cost_the_epoch_not_the_star(tmp_path, work
         (402.0, float("nan"), 0.02, 16.0, float("nan")),
     ]
     write_eros(tmp_path / "eros", "lm0010k1", ROWS + odd)
-    result = lcdvt.ingest(tmp_path / "eros", clean="none", jobs=1)
+    result = lcdvt.ingest(tmp_path / "eros", clean="none", jobs=1, features="none")
     assert result.totals["dropped_epochs"] == {"missing value or sentinel": 2, "error not positive": 3}
     assert result.totals["epochs"] == 2 * len(ROWS) + 1
     assert not result.problems
@@ -81,7 +81,7 @@ def test_sentinels_nan_and_bad_errors_cost_the_epoch_not_the_star(tmp_path, work
 
 def test_unsorted_and_repeated_times_are_sorted_and_exact_repetitions_dropped(tmp_path, workspace):
     write_eros(tmp_path / "eros", "lm0010k1", [*reversed(ROWS), ROWS[3], (ROWS[3][0], 15.9, 0.02, 16.9, 0.03)])
-    result = lcdvt.ingest(tmp_path / "eros", clean="none", jobs=1)
+    result = lcdvt.ingest(tmp_path / "eros", clean="none", jobs=1, features="none")
     assert result.totals["dropped_epochs"] == {"exact repetition": 2}
     curve = lcdvt.open_survey("eros").light_curve("lm0010k1")
     for _, band in curve.groupby("band"):
@@ -95,7 +95,7 @@ def test_bom_crlf_and_latin1_header_read_normally(tmp_path, workspace):
     text = GOOD.replace("# star:", "# star: ").replace("#\n", "# éè\n").replace("\n", "\r\n")
     (folder / "lm0010k1.time").write_bytes(b"\xef\xbb\xbf" + text.encode())
     (folder / "lm0010k2.time").write_bytes(text.encode("latin-1"))
-    result = lcdvt.ingest(folder, clean="none", jobs=1)
+    result = lcdvt.ingest(folder, clean="none", jobs=1, features="none")
     assert (result.totals["objects"], result.totals["epochs"], result.problems) == (2, 4 * len(ROWS), [])
 
 
@@ -105,11 +105,11 @@ def test_a_repeated_id_is_refused_within_a_batch_across_batches_and_across_runs(
     (tmp_path / "a" / "zz_again").mkdir()
     for number in (3, 39):
         write_eros(tmp_path / "a" / "zz_again", f"lm0010k{number:02d}", ROWS[:5])
-    result = lcdvt.ingest(tmp_path / "a", clean="none", jobs=1)
+    result = lcdvt.ingest(tmp_path / "a", clean="none", jobs=1, features="none")
     assert result.totals["objects"] == 40
     assert len([problem for problem in result.problems if "already read from" in problem]) == 2
     write_eros(tmp_path / "b", "lm0010k07", ROWS[:3])
-    later = lcdvt.ingest(tmp_path / "b", clean="none", jobs=1)
+    later = lcdvt.ingest(tmp_path / "b", clean="none", jobs=1, features="none")
     assert "lm0010k07 was already read from" in later.problems[0]
     assert later.totals["objects"] == 40
     counts = lcdvt.open_survey("eros").epochs.to_table(columns=["object_id"])["object_id"].value_counts().to_pylist()
@@ -122,7 +122,7 @@ def test_a_band_given_twice_is_a_repetition_but_two_bands_are_one_star(tmp_path,
     write_macho(tmp_path / "m", "1.2.3", "B", rows)
     write_macho(tmp_path / "m", "1.2.3", "R", rows)
     write_macho(tmp_path / "m" / "copy", "1.2.3", "R", rows)
-    result = lcdvt.ingest(tmp_path / "m", jobs=1)
+    result = lcdvt.ingest(tmp_path / "m", jobs=1, features="none")
     assert result.totals["objects"] == 1
     assert result.totals["epochs"] == 20
     assert "already read from" in result.problems[0]
@@ -141,20 +141,20 @@ def test_an_unreadable_file_is_named(tmp_path, workspace, monkeypatch):
             return really_open(self, *arguments, **keywords)
 
         monkeypatch.setattr(Path, "open", refuse)
-    check_one_good_object(lcdvt.ingest(folder, jobs=1), "lm0010k2.time", "permission denied")
+    check_one_good_object(lcdvt.ingest(folder, jobs=1, features="none"), "lm0010k2.time", "permission denied")
 
 
 def test_a_dangling_link_is_named(tmp_path, workspace):
     folder = with_a_good_star(tmp_path / "eros")
     (folder / "gone.time").symlink_to(tmp_path / "nowhere")
-    check_one_good_object(lcdvt.ingest(folder, jobs=1), "gone.time", "No such file")
+    check_one_good_object(lcdvt.ingest(folder, jobs=1, features="none"), "gone.time", "No such file")
 
 
 def test_a_gz_bomb_is_refused(tmp_path, workspace, monkeypatch):
     monkeypatch.setattr("lcdvt.catalogs.files.EXPANSION_ALLOWED_BYTES", 1 << 20)
     folder = with_a_good_star(tmp_path / "eros")
     (folder / "bomb.time.gz").write_bytes(gzip.compress(GOOD.encode() + b"\n" * (30 << 20)))
-    check_one_good_object(lcdvt.ingest(folder, jobs=1), "bomb.time.gz", "when decompressed")
+    check_one_good_object(lcdvt.ingest(folder, jobs=1, features="none"), "bomb.time.gz", "when decompressed")
 
 
 def add(archive: tarfile.TarFile, name: str, text: str) -> None:
@@ -187,13 +187,13 @@ def test_archives_are_read_without_unpacking_and_hostile_members_refused(tmp_pat
             add(archive, "f/inner.tar", "x")
         refused = ["points outside", "link or device", "archive inside an archive"]
     before = {file for file in tmp_path.rglob("*") if workspace not in file.parents}
-    result = lcdvt.ingest(path, jobs=1)
+    result = lcdvt.ingest(path, jobs=1, features="none")
     assert {file for file in tmp_path.rglob("*") if workspace not in file.parents} - {workspace} == before
     assert result.totals["objects"] == 30
     for words in refused:
         assert sum(words in problem for problem in result.problems) == 1
     assert len(result.problems) == len(refused)
-    again = lcdvt.ingest(path, jobs=1)
+    again = lcdvt.ingest(path, jobs=1, features="none")
     assert again.nothing_new
 
 
@@ -206,7 +206,7 @@ def test_macho_pairs_far_apart_in_an_archive_are_one_star(tmp_path, workspace):
         for band in "BR":
             for star in stars:
                 add(archive, f"RRL/lc_{star}.{band}.mjd", macho_text(star, band, rows))
-    result = lcdvt.ingest(tmp_path / "m.tar.gz", jobs=1)
+    result = lcdvt.ingest(tmp_path / "m.tar.gz", jobs=1, features="none")
     assert (result.totals["objects"], result.totals["epochs"], result.problems) == (60, 1200, [])
     assert result.labels["classes"] == {"RRLYR": 60}
 
@@ -222,7 +222,7 @@ def test_a_truncated_archive_keeps_what_came_before(tmp_path, workspace):
             add(archive, name, text)
     path = tmp_path / "cut.tar.gz"
     path.write_bytes(whole.getvalue()[: len(whole.getvalue()) * 2 // 3])
-    result = lcdvt.ingest(path, jobs=1)
+    result = lcdvt.ingest(path, jobs=1, features="none")
     assert 50 < result.totals["objects"] < 300
     assert len(result.problems) == 1
     assert "cut.tar.gz is a damaged archive" in result.problems[0]

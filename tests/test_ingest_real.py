@@ -50,7 +50,7 @@ def stored_counts(name: str) -> dict[tuple[str, str], int]:
 
 @pytest.mark.parametrize("clean", [None, "none"])
 def test_eros2_epochs_are_those_of_the_raw_lines(real_data, workspace, clean):
-    result = lcdvt.ingest(real_data / "raw" / "eros2", clean=clean, jobs=1)
+    result = lcdvt.ingest(real_data / "raw" / "eros2", clean=clean, jobs=1, features="none")
     assert result.totals["objects"] == 138
     assert not result.problems
     assert stored_counts("eros") == eros_counts(real_data / "raw" / "eros2", clean=clean is None)
@@ -78,7 +78,7 @@ def macho_mjd_counts(folder: Path) -> dict[tuple[str, str], int]:
 
 
 def test_macho_mjd_pairs_are_one_object_each(real_data, workspace):
-    result = lcdvt.ingest(real_data / "raw" / "macho_mjd", clean="none", jobs=1)
+    result = lcdvt.ingest(real_data / "raw" / "macho_mjd", clean="none", jobs=1, features="none")
     assert result.totals["objects"] == 10
     counts = stored_counts("macho")
     assert counts == macho_mjd_counts(real_data / "raw" / "macho_mjd")
@@ -88,7 +88,7 @@ def test_macho_mjd_pairs_are_one_object_each(real_data, workspace):
 
 def test_macho_archive_csv_and_its_class_numbers(real_data, workspace):
     folder = real_data / "raw" / "macho_tap"
-    result = lcdvt.ingest(folder, clean="none", jobs=1)
+    result = lcdvt.ingest(folder, clean="none", jobs=1, features="none")
     assert result.totals["objects"] == 15
     expected: Counter[tuple[str, str]] = Counter()
     for path in folder.glob("LC_*.csv"):
@@ -108,7 +108,7 @@ def test_macho_archive_csv_and_its_class_numbers(real_data, workspace):
 @pytest.mark.parametrize("name", ["eros1", "catalina", "asas"])
 def test_labelled_surveys_ingest_through_their_toml(real_data, workspace, name):
     folder = real_data / "surveys" / name
-    result = lcdvt.ingest(folder, survey=name, jobs=2)
+    result = lcdvt.ingest(folder, survey=name, jobs=2, features="none")
     with (folder / "labels.csv").open() as lines:
         labels = {row["id"]: row["label"] for row in csv.DictReader(lines)}
     objects = lcdvt.open_survey(name).objects()
@@ -119,7 +119,7 @@ def test_labelled_surveys_ingest_through_their_toml(real_data, workspace, name):
 
 @pytest.mark.slow
 def test_every_part_is_a_valid_epochs_table_and_objects_never_span_parts(real_data, workspace):
-    lcdvt.ingest(real_data / "raw" / "eros2", jobs=2)
+    lcdvt.ingest(real_data / "raw" / "eros2", jobs=2, features="none")
     survey = lcdvt.open_survey("eros")
     seen: set[str] = set()
     import pyarrow.parquet as pq
@@ -145,7 +145,7 @@ def test_real_macho_class_folders_become_labels(real_data, tmp_path, workspace):
         target.write_text(macho_text(star, band, [(48823.0 + day, -5.0 - day / 100, 0.1) for day in range(12)]))
         folder = path.split("/")[1]
         expected[star] = "EB" if folder == "periodic" else folder
-    result = lcdvt.ingest(tmp_path / "macho_training_lightcurves", jobs=1)
+    result = lcdvt.ingest(tmp_path / "macho_training_lightcurves", jobs=1, features="none")
     objects = lcdvt.open_survey("macho").objects()
     assert dict(zip(objects["object_id"], objects["label"], strict=True)) == expected
     assert set(result.labels["unmapped"]) == {"BE", "ML", "NV"}

@@ -48,7 +48,7 @@ def check_same(one: Path, other: Path) -> None:
 
 def start(arguments: list[str], workspace: Path) -> "subprocess.Popen[bytes]":
     environment = os.environ | {"LCDVT_DATA": str(workspace)}
-    command = [sys.executable, "-m", "lcdvt.cli.main", "ingest", *arguments]
+    command = [sys.executable, "-m", "lcdvt.cli.main", "ingest", "--features", "none", *arguments]
     return subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
     )
@@ -98,15 +98,15 @@ def test_an_interrupted_ingest_resumes_batch_by_batch(tmp_path, workspace):
             raise StopHereError
 
     with pytest.raises(StopHereError):
-        lcdvt.ingest(tmp_path / "eros", jobs=1, progress=stop_after_two)
+        lcdvt.ingest(tmp_path / "eros", jobs=1, features="none", progress=stop_after_two)
     parts = {path.name: path.stat().st_mtime_ns for path in (workspace / "eros" / "epochs").glob("*.parquet")}
     assert len(parts) == 2
     with pytest.raises(WorkspaceError, match="not ingested"):
         lcdvt.open_survey("eros")
-    lcdvt.ingest(tmp_path / "eros", jobs=1)
+    lcdvt.ingest(tmp_path / "eros", jobs=1, features="none")
     for name, written in parts.items():
         assert (workspace / "eros" / "epochs" / name).stat().st_mtime_ns == written, "a finished part was made again"
-    lcdvt.ingest(tmp_path / "same", jobs=1, name="whole")
+    lcdvt.ingest(tmp_path / "same", jobs=1, features="none", name="whole")
     for part in sorted((workspace / "whole" / "epochs").iterdir()):
         assert pq.read_table(part) == pq.read_table(workspace / "eros" / "epochs" / part.name)
 
@@ -132,10 +132,10 @@ def test_an_interrupted_stream_resumes_where_it_was(tmp_path, workspace):
     small, batches.STREAMED_FROM_BYTES = batches.STREAMED_FROM_BYTES, 1000
     try:
         with pytest.raises(StopHereError):
-            lcdvt.ingest(tmp_path / "m", jobs=1, progress=stop)
+            lcdvt.ingest(tmp_path / "m", jobs=1, features="none", progress=stop)
         assert len(list((workspace / "macho" / "epochs").glob("*.parquet"))) == 1
-        result = lcdvt.ingest(tmp_path / "m", jobs=1)
-        lcdvt.ingest(tmp_path / "m", jobs=1, name="whole")
+        result = lcdvt.ingest(tmp_path / "m", jobs=1, features="none")
+        lcdvt.ingest(tmp_path / "m", jobs=1, features="none", name="whole")
     finally:
         batches.STREAMED_FROM_BYTES = small
     assert result.totals["objects"] == 60
@@ -144,11 +144,11 @@ def test_an_interrupted_stream_resumes_where_it_was(tmp_path, workspace):
 
 def test_a_second_run_has_nothing_to_do_and_growth_adds_only_what_is_new(tmp_path, workspace):
     make_survey(tmp_path / "eros", range(40))
-    lcdvt.ingest(tmp_path / "eros", jobs=1)
+    lcdvt.ingest(tmp_path / "eros", jobs=1, features="none")
     before = {path: path.stat().st_mtime_ns for path in (workspace / "eros" / "epochs").glob("*.parquet")}
-    assert lcdvt.ingest(tmp_path / "eros", jobs=1).nothing_new
+    assert lcdvt.ingest(tmp_path / "eros", jobs=1, features="none").nothing_new
     make_survey(tmp_path / "eros", range(40, 55))
-    grown = lcdvt.ingest(tmp_path / "eros", jobs=1)
+    grown = lcdvt.ingest(tmp_path / "eros", jobs=1, features="none")
     assert (grown.new_objects, grown.totals["objects"], grown.nothing_new) == (15, 55, False)
     assert {path: path.stat().st_mtime_ns for path in before} == before
     assert sorted(lcdvt.open_survey("eros").objects()["object_id"]) == [f"lm0010k{star:04d}" for star in range(55)]
@@ -156,25 +156,25 @@ def test_a_second_run_has_nothing_to_do_and_growth_adds_only_what_is_new(tmp_pat
 
 def test_force_starts_anew_and_other_settings_ask_for_it(tmp_path, workspace):
     make_survey(tmp_path / "eros", range(5))
-    lcdvt.ingest(tmp_path / "eros", jobs=1)
+    lcdvt.ingest(tmp_path / "eros", jobs=1, features="none")
     with pytest.raises(WorkspaceError, match="another setting of clean: use --force"):
-        lcdvt.ingest(tmp_path / "eros", clean="none", jobs=1)
+        lcdvt.ingest(tmp_path / "eros", clean="none", jobs=1, features="none")
     assert len(lcdvt.open_survey("eros").objects()) == 5
     make_survey(tmp_path / "other", range(5, 8))
-    lcdvt.ingest(tmp_path / "other", clean="none", force=True, jobs=1)
+    lcdvt.ingest(tmp_path / "other", clean="none", force=True, jobs=1, features="none")
     assert len(lcdvt.open_survey("eros").objects()) == 3
 
 
 def test_two_ingests_of_one_survey_at_once_are_told_so(tmp_path, workspace):
     make_survey(tmp_path / "eros", range(3))
     with locked(workspace / "eros" / ".ingest"), pytest.raises(WorkspaceError, match="another process is writing"):
-        lcdvt.ingest(tmp_path / "eros", jobs=1)
+        lcdvt.ingest(tmp_path / "eros", jobs=1, features="none")
 
 
 def test_one_two_and_dask_workers_write_the_same(tmp_path, workspace):
     make_survey(tmp_path / "eros", range(60))
     for name, how in {"one": {"jobs": 1}, "two": {"jobs": 2}, "cluster": {"dask": "local", "jobs": 2}}.items():
-        lcdvt.ingest(tmp_path / "eros", name=name, **how)
+        lcdvt.ingest(tmp_path / "eros", name=name, features=["Mean", "PeriodLS", "StetsonK"], **how)
     check_same(workspace / "one", workspace / "two")
     check_same(workspace / "one", workspace / "cluster")
 

@@ -34,7 +34,7 @@ def test_every_catalogue_format_gives_the_same_labels(tmp_path, workspace, kind)
         columns = {column: CATALOGUE[column].to_numpy() for column in CATALOGUE}
         columns |= {column: CATALOGUE[column].to_numpy().astype("U8") for column in ("ID", "Type")}
         Table(columns).write(path, format="fits" if kind == "fits" else "votable")
-    result = lcdvt.ingest(tmp_path / "eros", catalog=path, jobs=1)
+    result = lcdvt.ingest(tmp_path / "eros", catalog=path, jobs=1, features="none")
     objects = lcdvt.open_survey("eros").objects().set_index("object_id")
     assert objects["label"].astype(object).where(objects["label"].notna(), None).to_dict() == {
         "lm001": "RRLYR",
@@ -53,7 +53,7 @@ def test_ids_are_text_however_they_look(tmp_path, workspace):
     for star in ("007", "7", "1e3"):
         (tmp_path / "n" / f"{star}.txt").write_text("1 15 0.1\n2 15 0.1\n")
     (tmp_path / "c.csv").write_text("id;class\n007;RRLYR\n7;CEP\n1e3;EB\n")
-    lcdvt.ingest(tmp_path / "n", survey=tmp_path / "n.toml", catalog=tmp_path / "c.csv", jobs=1)
+    lcdvt.ingest(tmp_path / "n", survey=tmp_path / "n.toml", catalog=tmp_path / "c.csv", jobs=1, features="none")
     objects = lcdvt.open_survey("n").objects()
     assert dict(zip(objects["object_id"], objects["label"], strict=True)) == {"007": "RRLYR", "7": "CEP", "1e3": "EB"}
 
@@ -64,16 +64,16 @@ def test_labels_by_position_take_the_nearest_within_the_radius(tmp_path, workspa
     near = pd.DataFrame({"class": ["EB", "CEP"], "ra": [ra + 1e-4, ra + 5e-3], "dec": [dec, dec]})
     near.to_csv(tmp_path / "c.csv", index=False)
     for radius, expected in (("1arcsec", "EB"), ("0.1arcsec", None)):
-        lcdvt.ingest(tmp_path / "m", catalog=tmp_path / "c.csv", match_radius=radius, jobs=1)
+        lcdvt.ingest(tmp_path / "m", catalog=tmp_path / "c.csv", match_radius=radius, jobs=1, features="none")
         label = lcdvt.open_survey("macho").objects()["label"][0]
         assert label == expected or (expected is None and pd.isna(label))
 
 
 def test_a_new_catalogue_relabels_without_reading_the_files_again(tmp_path, workspace):
     write_eros(tmp_path / "eros", "lm001", ROWS)
-    lcdvt.ingest(tmp_path / "eros", jobs=1)
+    lcdvt.ingest(tmp_path / "eros", jobs=1, features="none")
     (tmp_path / "c.csv").write_text("id,class\nlm001,QSO\n")
-    result = lcdvt.ingest(tmp_path / "eros", catalog=tmp_path / "c.csv", jobs=1)
+    result = lcdvt.ingest(tmp_path / "eros", catalog=tmp_path / "c.csv", jobs=1, features="none")
     assert result.nothing_new
     assert lcdvt.open_survey("eros").objects()["label"].tolist() == ["QSO"]
 
@@ -81,7 +81,7 @@ def test_a_new_catalogue_relabels_without_reading_the_files_again(tmp_path, work
 def test_the_catalogue_wins_over_the_class_folder(tmp_path, workspace):
     write_macho(tmp_path / "m" / "RRL", "1.2.3", "R", [(48823.0, -5.0, 0.1)])
     (tmp_path / "c.csv").write_text("id,class\n1.2.3,4\n")
-    lcdvt.ingest(tmp_path / "m", catalog=tmp_path / "c.csv", jobs=1)
+    lcdvt.ingest(tmp_path / "m", catalog=tmp_path / "c.csv", jobs=1, features="none")
     assert lcdvt.open_survey("macho").objects()["label"].tolist() == ["CEP"]
 
 

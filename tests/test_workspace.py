@@ -18,7 +18,7 @@ ROWS = [(300.0 + day, 15.0 + day / 100, 0.02, 16.0, 0.03) for day in range(8)]
 def survey(tmp_path, workspace):
     for star in ("lm001", "lm002"):
         write_eros(tmp_path / "eros", star, ROWS)
-    lcdvt.ingest(tmp_path / "eros", jobs=1)
+    lcdvt.ingest(tmp_path / "eros", jobs=1, features="none")
     return lcdvt.open_survey("eros")
 
 

@@ -120,3 +120,23 @@ def test_class_names_numbers_and_folders_are_translated():
     assert macho.folder_class("periodic") is None
     assert macho.folder_class("1") is None
     assert macho.folder_class("NV") == "NV"
+
+
+def test_the_manuals_example_and_keys_are_true():
+    """docs/surveys.md: its TOML reads, and every key of a survey and of a format is explained there."""
+    import re
+    from dataclasses import fields
+
+    from lcdvt.catalogs.survey import Format
+    from lcdvt.clean import STEPS, find_rule
+
+    manual = (Path(__file__).parents[2] / "docs" / "surveys.md").read_text(encoding="utf-8")
+    steps, example = re.findall(r"```toml\n(.*?)```", manual, re.DOTALL)
+    survey = survey_from_toml(example, "example.toml")
+    match = match_survey(survey, "s1_g.csv", b"hjd,mag,magerr\n3000.5,15,0.1\n")
+    assert isinstance(match, Match)
+    assert (match.groups["star"], match.groups["band"]) == ("s1", "g")
+    described = survey_from_toml(GOOD.replace("[[formats]]", steps + "[[formats]]"), "steps.toml")
+    assert len(find_rule(described.clean, "steps")) == len(STEPS)
+    for key in fields(Format):
+        assert re.search(rf"`{key.name}\b", manual), key.name
