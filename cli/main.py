@@ -6,11 +6,12 @@ from typing import Annotated
 import typer
 
 from lcdvt import __version__
-from lcdvt.cli import surveys
+from lcdvt.cli import experiment, features, surveys
 from lcdvt.cli.console import err
 from lcdvt.cli.extract import extract
 from lcdvt.cli.ingest import ingest
 from lcdvt.cli.simulate import simulate
+from lcdvt.cli.tune import tune
 from lcdvt.errors import LcdvtError
 
 EXIT_USER_ERROR = 2
@@ -40,10 +41,14 @@ def _root(
     pass
 
 
-app.command()(ingest)
-app.command()(extract)
-app.command()(simulate)
+# In the order an astronomer needs them.
 app.add_typer(surveys.app, name="surveys")
+app.command()(simulate)
+app.command()(ingest)
+app.add_typer(features.app, name="features")
+app.command()(extract)
+app.command()(tune)
+app.add_typer(experiment.app, name="experiment")
 
 
 def main() -> None:
