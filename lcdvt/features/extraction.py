@@ -185,7 +185,9 @@ def _batches(table: pa.Table) -> Iterator[pa.Table]:
     starts = np.flatnonzero(np.diff(codes, prepend=-1))[::OBJECTS_PER_BATCH]
     edges = [*starts.tolist(), len(table)] if len(starts) else [0, 0]
     for start, stop in itertools.pairwise(edges):
-        yield table.slice(start, stop - start)
+        # A copy, not a slice: a slice is sent to a worker with all of the table behind it, and Dask takes two slices
+        # of one table for the same batch.
+        yield table.take(np.arange(start, stop))
 
 
 def _encode_objects(epochs: pa.Table) -> tuple[pa.Array, np.ndarray]:

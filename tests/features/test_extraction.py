@@ -1,0 +1,116 @@
+import warnings
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from lcdvt.features import FATS_FEATURES, FeatureConfig, FeatureError, extract, extract_table
+from lcdvt.features.config import order_bands
+from lcdvt.features.fast import SINGLE_BAND_FAMILIES
+from lcdvt.features.table import FEATURES, SINGLE_BAND, TWO_BANDS
+from lcdvt.features.two_band import FEATURES as TWO_BAND_COLUMNS
+
+
+def test_table_and_kernels_name_the_same_features() -> None:
+    for family, (names, _) in SINGLE_BAND_FAMILIES.items():
+        assert set(names) == {spec.name for spec in FEATURES.values() if spec.family == family}
+    assert set(TWO_BAND_COLUMNS) == {spec.name for spec in FEATURES.values() if spec.bands_needed == TWO_BANDS}
+    assert sum(spec.bands_needed == SINGLE_BAND for spec in FEATURES.values()) == 63
+
+
+def test_columns_depend_on_the_request_only(two_band_epochs: pd.DataFrame) -> None:
+    config = FeatureConfig(bands=("B", "R"))
+    table = pa.Table.from_pandas(two_band_epochs, preserve_index=False)
+    full = extract_table(table, config)
+    empty = extract_table(table.slice(0, 0), config)
+    assert empty.column_names == full.column_names == ["object_id", *config.columns()]
+    assert len(config.columns()) == 2 * 63 + 5
+    assert empty.schema.types == full.schema.types
+    assert len(empty) == 0
+
+
+def test_one_band_has_no_colours() -> None:
+    assert not set(TWO_BAND_COLUMNS) & set(FeatureConfig(bands=("g",)).columns())
+
+
+def test_features_asked_for_come_in_the_tables_order(two_band_epochs: pd.DataFrame) -> None:
+    features = extract(two_band_epochs, ["Std", "Color", "Mean"])
+    assert list(features.columns) == ["object_id", "Mean_B", "Std_B", "Mean_R", "Std_R", "Color"]
+    assert features["Color"].to_numpy() == pytest.approx(features["Mean_B"] - features["Mean_R"])
+
+
+def test_arrow_and_pandas_and_any_row_order_give_the_same(two_band_epochs: pd.DataFrame) -> None:
+    expected = extract(two_band_epochs)
+    shuffled = two_band_epochs.sample(frac=1.0, random_state=1)
+    pd.testing.assert_frame_equal(extract(pa.Table.from_pandas(shuffled)), expected)
+
+
+def test_a_subset_has_the_numbers_of_the_whole(two_band_epochs: pd.DataFrame) -> None:
+    whole = extract(two_band_epochs)
+    for name in FATS_FEATURES[::7]:
+        part = extract(two_band_epochs, name)
+        pd.testing.assert_frame_equal(part, whole[part.columns])
+
+
+def test_a_period_range_adds_the_period(two_band_epochs: pd.DataFrame) -> None:
+    features = extract(two_band_epochs, period_range=(0.2, 20.0))
+    assert list(features.columns[-3:]) == ["Period", "Period_fap", "Period_power"]
+    truth = 0.5 + np.arange(6)
+    assert (np.abs(features["Period"] / truth - 1) < 0.01).sum() >= 5
+
+
+def test_the_pool_gives_the_same_values(two_band_epochs: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lcdvt.features.extraction.OBJECTS_PER_BATCH", 2)
+    names = ["Mean", "CAR_tau", "PeriodLS", "StetsonJ"]
+    pd.testing.assert_frame_equal(extract(two_band_epochs, names, jobs=2), extract(two_band_epochs, names))
+
+
+@pytest.mark.slow
+def test_a_dask_cluster_gives_the_same_values(two_band_epochs: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr("lcdvt.features.extraction.OBJECTS_PER_BATCH", 2)
+    expected = extract(two_band_epochs, jobs=2)
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+        found = extract(two_band_epochs, dask=cluster.scheduler_address)
+    pd.testing.assert_frame_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        ({"features": ["Eta"]}, "did you mean Eta_e"),
+        ({"features": "Period"}, "period_range"),
+        ({"engine": "slow"}, "no feature engine is called 'slow'"),
+        ({"bands": ("B", "B")}, "name each of the survey's bands once"),
+        ({"period_range": (5.0, 1.0)}, "0 < a < b"),
+        (
+            {"engine": "feets", "features": ("Freq2_harmonics_amplitude_1", "Mean")},
+            "Freq2_harmonics_amplitude_1: feets",
+        ),
+    ],
+)
+def test_a_request_that_cannot_be_met_says_why(request_: dict, message: str, two_band_epochs: pd.DataFrame) -> None:
+    with pytest.raises(FeatureError, match=message):
+        extract(two_band_epochs, **request_)
+
+
+def test_missing_columns_are_named(two_band_epochs: pd.DataFrame) -> None:
+    with pytest.raises(FeatureError, match="lack the columns band, mag_err"):
+        extract(two_band_epochs.drop(columns=["band", "mag_err"]))
+
+
+def test_bands_are_ordered_blue_to_red() -> None:
+    assert order_bands(["R", "B"]) == ("B", "R")
+    assert order_bands({"z", "g", "r", "u", "i"}) == ("u", "g", "r", "i", "z")
+    assert order_bands(["V_CSS", "9"]) == ("V_CSS", "9")
+
+
+def test_leaving_a_set_incomplete_is_said_aloud(two_band_epochs: pd.DataFrame) -> None:
+    pytest.importorskip("feets")
+    few = two_band_epochs[two_band_epochs["object_id"] == "star0"]
+    with pytest.warns(UserWarning, match="Period_fit: feets gives Baluev"):
+        features = extract(few, engine="feets")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert set(features.columns) < set(extract(few).columns)

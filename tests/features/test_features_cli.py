@@ -1,0 +1,45 @@
+import json
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from lcdvt.cli.features import app
+from lcdvt.features.spec import FeatureError
+from lcdvt.features.table import FEATURES
+
+
+def test_the_list_names_every_feature() -> None:
+    result = CliRunner().invoke(app, ["--json"])
+    assert result.exit_code == 0
+    assert [row["name"] for row in json.loads(result.stdout)] == list(FEATURES)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("Eta_e", ["von Neumann", "Kim et al. 2014", "w = 1/Δt²"]),
+        ("Freq1_harmonics_amplitude_0", ["refused", "does not whiten"]),
+        ("Period", ["all, one value"]),
+    ],
+)
+def test_show_explains(name: str, words: list[str]) -> None:
+    result = CliRunner().invoke(app, ["show", name])
+    assert result.exit_code == 0
+    for word in words:
+        assert word in result.stdout
+
+
+def test_an_unknown_name_gets_its_neighbours() -> None:
+    result = CliRunner().invoke(app, ["show", "eta"])
+    assert isinstance(result.exception, FeatureError)
+    assert "Eta_e" in str(result.exception)
+
+
+def test_listing_needs_nothing_heavy() -> None:
+    code = (
+        "import sys; from lcdvt.cli.features import app; app(['show', 'Std'], standalone_mode=False);"
+        "sys.exit(any(name in sys.modules for name in ('numba', 'torch', 'pandas', 'pyarrow', 'numpy')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
