@@ -31,6 +31,7 @@ TWO_HARMONICS = 1
 # A Gaussian's median absolute deviation, to its standard deviation.
 MAD_TO_SIGMA = 1.4826
 LONGEST_LAG = 40
+SHARPENING_POINTS = 5
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,8 @@ class ChoiceConfig:
         Highest harmonic of the first, quick comparison.
     finalists
         Candidates compared again with all harmonics, and with outliers weighed down.
+    sharpened, sharpenings
+        How many of them are fitted again at closer frequencies, and how often.
     outlier_sigma
         Beyond this many robust standard deviations a residual's weight falls with its square.
     window_penalty
@@ -57,6 +60,9 @@ class ChoiceConfig:
         Whether the shape prior for double waves is used; without it minima must differ significantly.
     double_wave_max_half_period
         Days. Above, single waves of pulsating giants outnumber binaries by far and are just as symmetric.
+    double_wave_max_amplitude
+        Magnitudes, peak to peak in the first harmonic of the half period: tides and contact eclipses do not reach
+        further, pulsation does.
     symmetric_pulsators
         Days, shortest and longest period of pulsators that may look symmetric (overtone RR Lyrae).
     binary_log_odds
@@ -68,12 +74,15 @@ class ChoiceConfig:
     cycles_per_harmonic: float = 3.0
     first_points: int = 5
     first_harmonics: int = 4
-    final_points: int = 9
+    final_points: int = 7
     finalists: int = 12
+    sharpened: int = 6
+    sharpenings: int = 2
     outlier_sigma: float = 3.0
     window_penalty: float = 2.0
     double_wave_prior: bool = True
     double_wave_max_half_period: float = 50.0
+    double_wave_max_amplitude: float = 0.7
     symmetric_pulsators: tuple[float, float] = (0.2, 0.5)
     binary_log_odds: float = 2.5
     max_log_odds: tuple[float, float] = (-3.0, 6.0)
@@ -124,9 +133,9 @@ def choose_frequency(
     place, model = np.unravel_index(np.argmax(scores), scores.shape)
     bands = _reweighted(bands, frequencies[place, model], int(model), config.outlier_sigma)
 
-    frequencies, gains, window = fit_candidates(bands, candidates, reaches, config.final_points, HIGHEST_HARMONIC)
-    scores = _scores(bands, frequencies, gains, window, baseline, config)
+    frequencies, gains, window = _sharp_fit(bands, candidates, reaches, baseline, config)
     memory = _noise_memory(bands, frequencies, gains)
+    scores = _penalised(bands, frequencies, gains, window, memory, baseline, config)
     place, model = np.unravel_index(np.argmax(scores), scores.shape)
     frequency, model = float(frequencies[place, model]), int(model)
     frequency, model = _half_or_double(bands, frequency, model, scores.max(), memory, baseline, limits, config)
@@ -146,7 +155,7 @@ def double_wave_log_odds(bands: Bands, frequency: float, config: ChoiceConfig) -
     if not config.double_wave_prior or half_period > config.double_wave_max_half_period:
         return None
     residuals, coefficients = fit_model(bands, frequency, TWO_HARMONICS)
-    ratio, precision = 0j, 0.0
+    ratio, precision, amplitude = 0j, 0.0, 0.0
     for b in range(bands.bounds.size - 1):
         part = slice(bands.bounds[b], bands.bounds[b + 1])
         first = complex(coefficients[b, 0], -coefficients[b, 1])
@@ -157,9 +166,12 @@ def double_wave_log_odds(bands: Bands, frequency: float, config: ChoiceConfig) -
         weight = (abs(first) / max(noise, 1e-6 * abs(first))) ** 2
         ratio += weight * second * abs(first) / first**2
         precision += weight
+        amplitude += weight * 2.0 * abs(first)
     if precision == 0.0 or abs(ratio) > precision:
         # The second harmonic dominates: this is a double wave already.
         return None
+    if amplitude / precision > config.double_wave_max_amplitude:
+        return config.max_log_odds[0]
     ratio /= precision
     error = precision**-0.5
     log_odds = _log_normal(ratio.real, 0.3, 0.2, error) + _log_normal(ratio.imag, 0.0, 0.05, error)
@@ -187,7 +199,7 @@ def _half_or_double(
     """Weigh the winner against twice and half its period, with the prior of the wave's shape."""
     others = np.array((frequency / 2.0, 2.0 * frequency))
     reaches = np.array((0.1, 0.2)) / baseline
-    frequencies, gains, window = fit_candidates(bands, others, reaches, config.final_points, HIGHEST_HARMONIC)
+    frequencies, gains, window = _sharp_fit(bands, others, reaches, baseline, config)
     scores = _penalised(bands, frequencies, gains, window, memory, baseline, config)
     best = scores.argmax(axis=1)
     if others[0] >= limits[0] and np.isfinite(scores[0, best[0]]):
@@ -199,6 +211,28 @@ def _half_or_double(
         if log_odds is not None and score + log_odds < scores[1, best[1]]:
             return float(frequencies[1, best[1]]), int(best[1])
     return frequency, model
+
+
+def _sharp_fit(
+    bands: Bands, candidates: Floats, reaches: Floats, baseline: float, config: ChoiceConfig
+) -> tuple[Floats, Floats, Floats]:
+    """Fit all models around the candidates, and the best candidates again ever closer to their tops.
+
+    Strong signals with many harmonics have tops much narrower than a peak of the scan: without this, chance on the
+    grid would decide between them.
+    """
+    frequencies, gains, window = fit_candidates(bands, candidates, reaches, config.final_points, HIGHEST_HARMONIC)
+    steps = 2.0 * reaches / (config.final_points - 1)
+    for _ in range(config.sharpenings):
+        scores = _scores(bands, frequencies, gains, window, baseline, config)
+        best = np.argsort(-scores.max(axis=1), kind="stable")[: config.sharpened]
+        tops = frequencies[best, scores[best].argmax(axis=1)]
+        closer, closer_gains, _ = fit_candidates(bands, tops, steps[best], SHARPENING_POINTS, HIGHEST_HARMONIC)
+        better = closer_gains > gains[best]
+        frequencies[best] = np.where(better, closer, frequencies[best])
+        gains[best] = np.where(better, closer_gains, gains[best])
+        steps = 2.0 * steps / (SHARPENING_POINTS - 1)
+    return frequencies, gains, window
 
 
 def _polished(bands: Bands, frequency: float, model: int, baseline: float, n_points: int) -> float:

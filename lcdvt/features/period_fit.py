@@ -159,7 +159,7 @@ def fit_candidates(
     -------
     best_frequency, gain
         Per candidate and model: the best frequency and its log-likelihood above a constant's, summed over bands,
-        ½ (n − 2K − 1) ln(χ²₀/χ²) with the noise level free (Baluev 2008, normalisation 3).
+        ½ n ln(χ²₀/χ²), the noise level being free.
     window
         Per candidate: the spectral window's power there, 0 to 1.
     """
@@ -231,7 +231,7 @@ def _add_gains(
             if MODEL_CHAINS[model] != chain or harmonics == 0 or (chain > 0 and harmonics < MODEL_HARMONICS[model]):
                 continue
             left = max(1.0 - reductions[harmonics] / variance, 1.0 / LARGEST_GAIN_RATIO)
-            gains[model] -= 0.5 * (n_epochs - 2 * harmonics - 1) * math.log(left)
+            gains[model] -= 0.5 * n_epochs * math.log(left)
 
 
 @njit(cache=True)

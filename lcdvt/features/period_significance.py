@@ -4,7 +4,8 @@ White noise is the wrong null hypothesis for a star: a slow trend, a quasar or a
 at any long period. Here the null hypothesis is a damped random walk plus white noise, fitted to the light curve;
 the alternative is the same noise, fitted anew to the residuals of the periodic model. Twice the log-likelihood
 ratio is χ²-distributed with two degrees of freedom per harmonic and band (Wilks), and the chance is multiplied
-over the independent frequencies searched.
+over the frequencies searched: a continuous periodogram has about √z times as many chances to exceed a level z
+as there are independent frequencies (Baluev 2008, eq. 6).
 """
 
 import math
@@ -39,7 +40,8 @@ def false_alarm(
     residuals, _ = fit_model(bands, frequency, model)
     log_ratio, degrees, explained, total = _noise_log_ratio(bands, residuals, MODEL_HARMONICS[model], baseline)
     single = _chi2_survival(2.0 * log_ratio, degrees)
-    alarm = 1.0 if single >= 1.0 else -math.expm1(max(n_independent, 1.0) * math.log1p(-single))
+    chances = max(n_independent, 1.0) * math.sqrt(max(log_ratio, 1.0))
+    alarm = 1.0 if single >= 1.0 else -math.expm1(chances * math.log1p(-single))
     return min(max(alarm, 0.0), 1.0), min(max(explained / total, 0.0), 1.0)
 
 

@@ -148,7 +148,7 @@ def test_two_bands_share_one_period() -> None:
         times = tuple(seasonal_nights(rng, 60) for _ in range(2))
         mags = tuple(
             wave(t, 0.5731, [a], [p]) + rng.normal(0.0, 0.1, t.size)
-            for t, a, p in zip(times, (0.09, 0.07), (0.0, 0.4), strict=True)
+            for t, a, p in zip(times, (0.12, 0.1), (0.0, 0.4), strict=True)
         )
         errs = tuple(np.full(t.size, 0.1) for t in times)
         alone.append(find_period(times[:1], mags[:1], errs[:1], RANGE).period)
