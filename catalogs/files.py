@@ -59,30 +59,33 @@ def bare_name(name: str) -> str:
 
 def list_files(paths: list[Path], ignored: set[Path]) -> list[InputFile]:
     """List every file under `paths` in a fixed order, hidden ones and `ignored` left out."""
-    found: dict[Path, InputFile] = {}
+    ignored_names = {path.name for path in ignored}
+    found: dict[str, InputFile] = {}
     for path in paths:
         if not path.exists():
             raise InputFileError(f"{path} does not exist: give a folder or file of light curves.")
-        if path.is_file():
-            _add(found, path, ignored)
-            continue
-        for folder, subfolders, names in os.walk(path):
-            subfolders[:] = sorted(name for name in subfolders if not name.startswith((".", "__MACOSX")))
-            for name in sorted(names):
-                if not name.startswith("."):
-                    _add(found, Path(folder, name), ignored)
+        names = [str(path)] if path.is_file() else _walk(str(path))
+        for name in names:
+            # Only a file with an ignored name is worth the cost of finding out where it really is.
+            if name not in found and not (name.rpartition("/")[2] in ignored_names and Path(name).resolve() in ignored):
+                found[name] = _as_listed(name)
     return list(found.values())
 
 
-def _add(found: dict[Path, InputFile], path: Path, ignored: set[Path]) -> None:
-    if path in found or (ignored and path.resolve() in ignored):
-        return
+def _walk(root: str) -> Iterator[str]:
+    for folder, subfolders, names in os.walk(root):
+        subfolders[:] = sorted(name for name in subfolders if not name.startswith((".", "__MACOSX")))
+        for name in sorted(names):
+            if not name.startswith("."):
+                yield f"{folder}/{name}"
+
+
+def _as_listed(name: str) -> InputFile:
     try:
-        status = path.stat()
+        status = Path(name).stat()
     except OSError:  # a dangling link, or gone since: the reader will say so
-        found[path] = InputFile(path, 0, 0)
-        return
-    found[path] = InputFile(path, status.st_size, status.st_mtime_ns)
+        return InputFile(Path(name), 0, 0)
+    return InputFile(Path(name), status.st_size, status.st_mtime_ns)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ The built-in surveys and a user's own are written in the same TOML; `lcdvt surve
 import re
 import tomllib
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -130,28 +131,28 @@ class Format:
         if not (self.wide or self.band or self.band_column is not None or "band" in self.pattern_groups):
             raise SurveyError(f"{where}: no band: give band, band_column, wide.<band> or a (?P<band>…) group.")
 
-    @property
+    @cached_property
     def pattern_groups(self) -> tuple[str, ...]:
         """Names that the file's name and first lines provide."""
         return (*re.compile(self.file_name).groupindex, *re.compile(self.head).groupindex)
 
-    @property
+    @cached_property
     def id_fields(self) -> tuple[str, ...]:
         """Names in the id's template, in order."""
         return tuple(re.findall(r"{([^{}]+)}", self.id))
 
-    @property
+    @cached_property
     def id_columns(self) -> tuple[Column, ...]:
         """Columns the id is made of; empty where the file's name or head tells it."""
         names = [name for name in self.id_fields if name not in self.pattern_groups]
         return tuple(int(name) if name.isdigit() else name for name in names)
 
-    @property
+    @cached_property
     def many_objects(self) -> bool:
         """Say whether one file may hold several objects."""
         return bool(self.id_columns)
 
-    @property
+    @cached_property
     def used_columns(self) -> tuple[Column, ...]:
         """Every column the reader needs."""
         wide = [column for band in self.wide for column in (band.mag, band.err)]
@@ -168,14 +169,14 @@ class Format:
         )
         return tuple(dict.fromkeys(column for column in plain if column is not None))
 
-    @property
+    @cached_property
     def magnitude_columns(self) -> tuple[tuple[Column, Column | None], ...]:
         """The columns of magnitude and error: one pair per band of a wide row, one pair for all bands of a long one."""
         if self.wide:
             return tuple((band.mag, band.err) for band in self.wide)
         return ((self.mag, self.err),) if self.mag is not None else ()
 
-    @property
+    @cached_property
     def splits_objects_by_band(self) -> bool:
         """Say whether an object's bands come in separate files."""
         return "band" in self.pattern_groups
@@ -240,12 +241,13 @@ class Survey:
 
         Class numbers are left out: a folder called "1" is a field more often than a class.
         """
-        name = folder.casefold()
-        if folder.isdigit():
-            return None
-        return folder if name in self._class_of or name in {known.casefold() for known in self.class_folders} else None
+        return folder if not folder.isdigit() and folder.casefold() in self._known_folders else None
 
-    @property
+    @cached_property
+    def _known_folders(self) -> frozenset[str]:
+        return frozenset(self._class_of) | {folder.casefold() for folder in self.class_folders}
+
+    @cached_property
     def _class_of(self) -> dict[str, str]:
         canonical = {name.casefold(): name for name in (*CANONICAL_CLASSES, *self.classes)}
         return canonical | {alias.casefold(): name for name, aliases in self.classes.items() for alias in aliases}

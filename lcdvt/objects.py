@@ -1,12 +1,13 @@
 """The objects table: every part's objects with their labels, written part by part."""
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lcdvt.catalogs.survey import Survey
@@ -14,6 +15,8 @@ from lcdvt.labels import LabelCatalogue
 from lcdvt.names import CANONICAL_CLASSES, DEC, LABEL, OBJECT_ID, RA, SOURCE, SURVEY_LABEL, n_epochs_column
 from lcdvt.part import PART, objects_folder
 from lcdvt.workspace import SurveyFolder, write_atomically
+
+OBJECTS_AT_ONCE: Final = 50_000
 
 
 def _schema(survey: Survey) -> pa.Schema:
@@ -31,34 +34,53 @@ def write_objects(folder: SurveyFolder, survey: Survey, catalogue: LabelCatalogu
     """
     schema = _schema(survey)
     classes: Counter[str] = Counter()
-    unmapped: Counter[str] = Counter()
     from_catalogue = 0
 
     def write(path: Path) -> None:
         nonlocal from_catalogue
         with pq.ParquetWriter(path, schema, compression="zstd") as writer:
-            for part in sorted(objects_folder(folder).glob("part-*.parquet")):
-                objects = pq.read_table(part).to_pandas()
-                own = objects[SURVEY_LABEL].astype("string")
+            for objects in _in_chunks(folder):
                 if catalogue is not None:
-                    found = catalogue.join(objects)
-                    from_catalogue += int(found[SURVEY_LABEL].notna().sum())
-                    own = found[SURVEY_LABEL].fillna(own)
-                    for axis in (RA, DEC):
-                        objects[axis] = np.where(found[axis].notna(), found[axis], objects[axis])
-                objects[SURVEY_LABEL] = own
-                objects[LABEL] = own.map(survey.canonical_class, na_action="ignore")
-                classes.update(objects[LABEL].dropna())
-                unmapped.update(label for label in objects[LABEL].dropna() if label not in mapped)
-                objects = objects.astype({LABEL: object, SURVEY_LABEL: object}).where(pd.notna(objects), None)
-                writer.write_table(pa.Table.from_pandas(objects, schema=schema, preserve_index=False))
+                    objects, labelled = _joined(objects, catalogue)
+                    from_catalogue += labelled
+                own = objects[SURVEY_LABEL].combine_chunks().dictionary_encode()
+                names = [survey.canonical_class(name) for name in own.dictionary.to_pylist()]
+                labels = pa.DictionaryArray.from_arrays(own.indices, pa.array(names, pa.string())).cast(pa.string())
+                for entry in labels.drop_null().value_counts().to_pylist():
+                    classes[entry["values"]] += entry["counts"]
+                writer.write_table(objects.append_column(LABEL, labels).select(schema.names).cast(schema))
 
-    mapped = {*CANONICAL_CLASSES, *survey.classes}
     write_atomically(folder.objects, write)
+    mapped = {*CANONICAL_CLASSES, *survey.classes}
     return {
         "classes": dict(sorted(classes.items())),
-        "unmapped": dict(sorted(unmapped.items())),
+        "unmapped": {label: count for label, count in sorted(classes.items()) if label not in mapped},
         "catalogue": str(catalogue.path) if catalogue else None,
         "labelled_by_catalogue": from_catalogue,
         "catalogue_has_classes": catalogue is not None and catalogue.classes is not None,
     }
+
+
+def _in_chunks(folder: SurveyFolder) -> Iterator[pa.Table]:
+    """Yield the objects of many parts at a time: few calls, and never all objects in memory."""
+    waiting: list[pa.Table] = []
+    for part in sorted(objects_folder(folder).glob("part-*.parquet")):
+        waiting.append(pq.read_table(part))
+        if sum(table.num_rows for table in waiting) >= OBJECTS_AT_ONCE:
+            yield pa.concat_tables(waiting)
+            waiting = []
+    if waiting:
+        yield pa.concat_tables(waiting)
+
+
+def _joined(objects: pa.Table, catalogue: LabelCatalogue) -> tuple[pa.Table, int]:
+    """Put the catalogue's labels and positions in; return also how many objects it labels."""
+    found = catalogue.join(objects.select([OBJECT_ID, RA, DEC]).to_pandas())
+    labels = pa.array(found[SURVEY_LABEL], pa.string(), from_pandas=True)
+    columns = {SURVEY_LABEL: pc.coalesce(labels, objects[SURVEY_LABEL])}
+    for axis in (RA, DEC):
+        known = found[axis].to_numpy()
+        columns[axis] = pa.array(np.where(np.isnan(known), objects[axis].to_numpy(), known))
+    for name, values in columns.items():
+        objects = objects.set_column(objects.column_names.index(name), name, values)
+    return objects, len(labels) - labels.null_count

@@ -1,9 +1,10 @@
 """One batch becomes one part: read, arrange, clean, write. Runs in a worker, touches nothing else."""
 
 import json
+import os
 from collections import Counter
 from dataclasses import asdict, dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -21,7 +22,7 @@ from lcdvt.epochs import EpochBlock, block_from_raw, epochs_metadata
 from lcdvt.features.config import FeatureConfig
 from lcdvt.features.extraction import extract_table, extraction_report
 from lcdvt.names import BAND, DEC, OBJECT_ID, RA, SOURCE, SURVEY_LABEL, n_epochs_column
-from lcdvt.workspace import SurveyFolder, part_name, write_atomically
+from lcdvt.workspace import SurveyFolder, part_name, writable
 
 PART: Final = "part"
 
@@ -138,19 +139,21 @@ def features_metadata(survey: Survey, config: FeatureConfig) -> dict[str, str]:
     }
 
 
-def write_part(table: pa.Table, final: Path) -> None:
-    """Write a part of epochs, features or objects, whole or not at all."""
-    # Ids and bands repeat, numbers do not: a dictionary for the former only. Without the Arrow schema readers
-    # get plain strings back instead of dictionaries that differ from part to part.
-    text = [name for name in table.column_names if not pa.types.is_floating(table.schema.field(name).type)]
-    settings = {"compression": "zstd", "compression_level": 1, "use_dictionary": text, "store_schema": False}
+def write_part(table: pa.Table, path: Path) -> None:
+    """Write a part of epochs, features or objects; it is safely on disk when this returns.
 
-    def write(path: Path) -> None:
-        with pq.ParquetWriter(path, table.schema, **settings) as writer:
+    Dictionaries for all columns: ids and bands repeat, and so do magnitudes of three decimals (smaller and faster,
+    measured). Without the Arrow schema readers get plain strings back, not dictionaries that differ from part to part.
+    """
+    with writable(path.parent):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with pq.ParquetWriter(
+            path, table.schema, compression="zstd", compression_level=1, store_schema=False
+        ) as writer:
             writer.write_table(table)
             writer.add_key_value_metadata(table.schema.metadata or {})
-
-    write_atomically(final, write)
+        with path.open("rb") as written:
+            os.fsync(written.fileno())
 
 
 def _objects_table(task: BatchTask, block: EpochBlock) -> pa.Table:
@@ -170,7 +173,7 @@ def _objects_table(task: BatchTask, block: EpochBlock) -> pa.Table:
 
 def _own_label(survey: Survey, found: RawObject) -> str | None:
     """Return the class that the light-curve file or the nearest class folder gives."""
-    if found.survey_label:
+    folder = found.source.replace(MEMBER_SEPARATOR, "/").rpartition("/")[0]
+    if found.survey_label or not folder:
         return found.survey_label
-    folders = PurePosixPath(found.source.replace(MEMBER_SEPARATOR, "/")).parts[:-1]
-    return next((label for folder in reversed(folders) if (label := survey.folder_class(folder))), None)
+    return next((label for part in reversed(folder.split("/")) if (label := survey.folder_class(part))), None)

@@ -114,5 +114,5 @@ def _extract_part(task: PartTask) -> GateReport:
     features = extract_table(pq.read_table(task.epochs), task.config)
     report = extraction_report(features)
     metadata = features_metadata(task.survey, task.config) | {"lcdvt.gate": report.to_json()}
-    write_part(features.replace_schema_metadata(metadata), task.features)
+    write_atomically(task.features, lambda path: write_part(features.replace_schema_metadata(metadata), path))
     return report

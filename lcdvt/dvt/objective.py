@@ -108,21 +108,23 @@ class ObjectiveTerms:
 
     def total(self, config: ObjectiveConfig) -> Tensor:
         """Return J of eq. loss_j_alpha_transfer, (members,)."""
-        weights = survey_weights(config, self.classification.shape[1]).to(self.classification.device)
-        return self.per_survey(config) @ weights + config.tie_penalty * self.tie
+        weights = survey_weights(config, self.classification.shape[1])
+        tasks = self.per_survey(config)
+        total = config.tie_penalty * self.tie
+        for weight, task in zip(weights, tasks.unbind(1), strict=True):
+            total = total + weight * task
+        return total
 
     def as_columns(self) -> dict[str, Tensor]:
         """Return the terms by name, for the history."""
         return {field.name: getattr(self, field.name).detach() for field in fields(self)}
 
 
-def survey_weights(config: ObjectiveConfig, surveys: int) -> Tensor:
+def survey_weights(config: ObjectiveConfig, surveys: int) -> list[float]:
     """Return the weight of each survey's task: η shared by the sources, 1 − η for the last, the target."""
     if surveys == 1:
-        return torch.ones(1)
-    weights = torch.full((surveys,), config.source_weight / (surveys - 1))
-    weights[-1] = 1 - config.source_weight
-    return weights
+        return [1.0]
+    return [config.source_weight / (surveys - 1)] * (surveys - 1) + [1 - config.source_weight]
 
 
 def objective_terms(
@@ -186,7 +188,7 @@ def kl_to_components(mean: Tensor, logvar: Tensor, classes: int, config: ModelCo
     Only m_k tells the components apart: Σ_j (m_j − μ_kj)² = |m|² − 2 μ m_k + μ², so no (K, J) array is made.
     """
     variance, distance = config.component_sigma**2, config.component_distance
-    common = (mean.square() + logvar.exp()).sum(-1) / variance - logvar.sum(-1)
+    common = (mean.square() + logvar.exp() - variance * logvar).sum(-1) / variance
     constant = mean.shape[-1] * (math.log(variance) - 1) + distance**2 / variance
     towards = mean[..., :classes].transpose(-1, -2).contiguous()
     return (0.5 * (common + constant)).unsqueeze(-2) - (distance / variance) * towards
@@ -195,8 +197,10 @@ def kl_to_components(mean: Tensor, logvar: Tensor, classes: int, config: ModelCo
 def straight_through_sample(logits: Tensor, gumbel_noise: Tensor, temperature: float) -> Tensor:
     """Return one-hot samples of softmax(logits), (…, K, rows), whose gradient is that of the Gumbel softmax."""
     soft = ((logits + gumbel_noise) / temperature).softmax(dim=-2)
-    hard = torch.zeros_like(soft).scatter_(-2, soft.detach().argmax(dim=-2, keepdim=True), 1.0)
-    return hard + (soft - soft.detach())
+    frozen = soft.detach()
+    # the largest by comparison, several times faster than argmax here; two that are equal share the sample
+    largest = (frozen == frozen.amax(dim=-2, keepdim=True)).to(soft.dtype)
+    return largest / largest.sum(dim=-2, keepdim=True) + (soft - frozen)
 
 
 def reconstruction_cost(
@@ -248,9 +252,8 @@ def _compiled_cost(
     output: Tensor, x: Tensor, observed: Tensor | None, low: float, high: float, gradient: Tensor
 ) -> Tensor:
     features = x.shape[-1]
-    precision = output[..., features:].clamp(low, high).neg_().exp_()
     seen = x.new_empty(0, features) if observed is None else observed.reshape(-1, features)
-    arrays = (output.reshape(-1, 2 * features), x.reshape(-1, features), precision.view(-1, features), seen)
+    arrays = (output.reshape(-1, 2 * features), x.reshape(-1, features), seen)
     cost = gaussian_cost(
         *(array.detach().numpy() for array in arrays), low, high, gradient.view(-1, 2 * features).numpy()
     )

@@ -172,6 +172,10 @@ def _as_table(epochs: "pd.DataFrame | pa.Table") -> pa.Table:
 
 def _sorted_by_object(table: pa.Table) -> pa.Table:
     table = table.set_column(0, OBJECT_ID, table[OBJECT_ID].cast(pa.string()))
+    if table[OBJECT_ID].null_count:
+        raise FeatureError(
+            f"{table[OBJECT_ID].null_count} epochs have no {OBJECT_ID}: name their object or leave them out."
+        )
     return table.sort_by([(OBJECT_ID, "ascending"), (BAND, "ascending")])
 
 
@@ -192,7 +196,7 @@ def _batches(table: pa.Table) -> Iterator[pa.Table]:
 
 def _encode_objects(epochs: pa.Table) -> tuple[pa.Array, np.ndarray]:
     """Return the distinct ids in order of appearance, and each row's place among them."""
-    encoded = epochs[OBJECT_ID].combine_chunks().dictionary_encode()
+    encoded = epochs[OBJECT_ID].cast(pa.string()).combine_chunks().dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
     return encoded.dictionary, np.asarray(encoded.indices, dtype=np.int64)

@@ -31,8 +31,8 @@ _theirs: list[type[Extractor]] = []
 
 def _one_curve(time: np.ndarray, magnitude: np.ndarray, error: np.ndarray) -> Curves:
     """Return one curve as the kernels take it; feets itself checks nothing."""
-    columns = [np.ascontiguousarray(values, dtype=np.float64) for values in (time, magnitude, error)]
-    return gate(*columns, np.array([0, len(time)]), FEWEST_EPOCHS).curves
+    time, magnitude, error = (np.ascontiguousarray(values, dtype=np.float64) for values in (time, magnitude, error))
+    return gate(time, magnitude, error, np.array([0, len(time)]), FEWEST_EPOCHS).curves
 
 
 def _single_band_extractor(family: str, names: tuple[str, ...]) -> type[Extractor]:
@@ -58,7 +58,9 @@ def _two_band_extractor() -> type[Extractor]:
         first = _one_curve(aligned_time, aligned_magnitude, aligned_error)
         second = _one_curve(aligned_time, aligned_magnitude2, aligned_error2)
         joined = Curves(
-            *(np.concatenate(pair) for pair in zip(first[:3], second[:3], strict=True)),
+            np.concatenate((first.time, second.time)),
+            np.concatenate((first.mag, second.mag)),
+            np.concatenate((first.err, second.err)),
             np.array([0, len(first.time), len(first.time) + len(second.time)]),
         )
         return dict(zip(names, fast.colours(joined, 2, names)[0].tolist(), strict=True))

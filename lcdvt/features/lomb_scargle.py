@@ -36,11 +36,11 @@ PLANS_KEPT: Final = 8
 
 
 class Grid(NamedTuple):
-    """FATS' frequencies: `lowest + k * step` for k below `count`."""
+    """FATS' frequencies: `lowest + k * step` for k below `size`."""
 
     lowest: float
     step: float
-    count: int
+    size: int
 
 
 class WindowSums(NamedTuple):
@@ -58,10 +58,10 @@ def fats_grid(baseline: float, epochs: int) -> Grid:
     step = 1.0 / baseline / SAMPLES_PER_PEAK
     lowest = 0.5 * step
     highest = NYQUIST_FACTOR * (0.5 * epochs / baseline)
-    count = 1.0 + np.round((highest - lowest) / step)
-    if not (math.isfinite(count) and step > 0.0 and math.isfinite(highest)):
+    size = 1.0 + np.round((highest - lowest) / step)
+    if not (math.isfinite(size) and step > 0.0 and math.isfinite(highest)):
         return Grid(0.0, 0.0, 0)
-    return Grid(lowest, step, int(count))
+    return Grid(lowest, step, int(size))
 
 
 @njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS)
@@ -77,7 +77,7 @@ def _power(cc: float, ss: float, cs: float, yc: float, ys: float) -> float:
 @njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS)
 def direct_window(since: np.ndarray, grid: Grid) -> WindowSums:
     """Sum the window at every frequency by rotating every epoch's phase from one frequency to the next."""
-    number = grid.count
+    number = grid.size
     cos_sum, sin_sum, cos_double, sin_double = np.empty(number), np.empty(number), np.empty(number), np.empty(number)
     epochs = len(since)
     first = 2.0 * math.pi * grid.lowest * since
@@ -106,7 +106,7 @@ def direct_window(since: np.ndarray, grid: Grid) -> WindowSums:
 @njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS)
 def direct_signal(since: np.ndarray, signal: np.ndarray, grid: Grid) -> tuple[np.ndarray, np.ndarray]:
     """Sum signal·cos and signal·sin at every frequency by recurrence."""
-    number = grid.count
+    number = grid.size
     signal_cos, signal_sin = np.empty(number), np.empty(number)
     epochs = len(since)
     first = 2.0 * math.pi * grid.lowest * since
@@ -139,7 +139,7 @@ class FourierSums:
     """Coarse sums of one long curve by non-uniform FFT."""
 
     def __init__(self, since: np.ndarray, grid: Grid) -> None:
-        self._number = -(-grid.count // COARSE_STEP)
+        self._number = -(-grid.size // COARSE_STEP)
         # Few sizes, so that plans are shared between curves of nearly the same length.
         quantum = 1 << max(self._number.bit_length() - 5, 1)
         self._modes = -(-self._number // quantum) * quantum
@@ -270,7 +270,7 @@ def _best_of_three(
     for place in range(COARSE_STEP):
         c, s, c_square, product, yc, ys = sums[place]
         power = _power(c_square - c * c, 1.0 - c_square - s * s, product - c * s, yc, ys)
-        if power > best_power and centre - 1 + place < grid.count:
+        if power > best_power and centre - 1 + place < grid.size:
             best_index, best_power = centre - 1 + place, power
     return best_index, best_power
 

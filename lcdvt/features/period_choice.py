@@ -6,11 +6,11 @@ long-period variables never repeat exactly), and correlated epochs counted in fu
 harmonics, or twice the true period, fit whatever is left.
 
 Where the two minima of a binary are alike, twice the period cannot win by likelihood. What is left is geometry:
-`double_wave_log_odds`.
+`lcdvt.features.period_shape`.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -25,9 +25,9 @@ from lcdvt.features.period_fit import (
     fit_candidates,
     fit_model,
 )
+from lcdvt.features.period_shape import DoubleWavePrior, double_wave_log_odds
 
 ONE_SINE = 0
-TWO_HARMONICS = 1
 # A Gaussian's median absolute deviation, to its standard deviation.
 MAD_TO_SIGMA = 1.4826
 LONGEST_LAG = 40
@@ -56,19 +56,8 @@ class ChoiceConfig:
     window_penalty
         Log-likelihood taken from a candidate where the spectral window is 1, less where it is lower: at a period
         of one day or one year the sampling itself imitates periodicity.
-    double_wave_prior
-        Whether the shape prior for double waves is used; without it minima must differ significantly.
-    double_wave_max_half_period
-        Days. Above, single waves of pulsating giants outnumber binaries by far and are just as symmetric.
-    double_wave_max_amplitude
-        Magnitudes, peak to peak in the first harmonic of the half period: tides and contact eclipses do not reach
-        further, pulsation does.
-    symmetric_pulsators
-        Days, shortest and longest period of pulsators that may look symmetric (overtone RR Lyrae).
-    binary_log_odds
-        Prior log-odds of a binary for a symmetric wave outside `symmetric_pulsators`.
-    max_log_odds
-        Bounds of what the shape may add to or take from the double period's score.
+    double_wave
+        The prior for waves that are half a binary's orbit.
     """
 
     cycles_per_harmonic: float = 3.0
@@ -80,12 +69,7 @@ class ChoiceConfig:
     sharpenings: int = 2
     outlier_sigma: float = 3.0
     window_penalty: float = 2.0
-    double_wave_prior: bool = True
-    double_wave_max_half_period: float = 50.0
-    double_wave_max_amplitude: float = 0.7
-    symmetric_pulsators: tuple[float, float] = (0.2, 0.5)
-    binary_log_odds: float = 2.5
-    max_log_odds: tuple[float, float] = (-3.0, 6.0)
+    double_wave: DoubleWavePrior = field(default_factory=DoubleWavePrior)
 
 
 class Choice(NamedTuple):
@@ -130,60 +114,22 @@ def choose_frequency(
 
     frequencies, gains, window = fit_candidates(bands, candidates, reaches, config.first_points, HIGHEST_HARMONIC)
     scores = _white_scores(bands, frequencies, gains, baseline, config)
-    place, model = np.unravel_index(np.argmax(scores), scores.shape)
-    bands = _reweighted(bands, frequencies[place, model], int(model), config.outlier_sigma)
+    place, model = _highest(scores)
+    bands = _reweighted(bands, frequencies[place, model], model, config.outlier_sigma)
 
     frequencies, gains, window = _sharp_fit(bands, candidates, reaches, baseline, config)
     memory = _noise_memory(bands, frequencies, gains)
     scores = _penalised(bands, frequencies, gains, window, memory, baseline, config)
-    place, model = np.unravel_index(np.argmax(scores), scores.shape)
-    frequency, model = float(frequencies[place, model]), int(model)
-    frequency, model = _half_or_double(bands, frequency, model, scores.max(), memory, baseline, limits, config)
+    place, model = _highest(scores)
+    frequency, model = _half_or_double(
+        bands, float(frequencies[place, model]), model, scores[place, model], memory, baseline, limits, config
+    )
     return Choice(_polished(bands, frequency, model, baseline, config.final_points), model, bands)
 
 
-def double_wave_log_odds(bands: Bands, frequency: float, config: ChoiceConfig) -> float | None:
-    """Return the log-odds that a wave is half a binary's orbit, from its shape; None where the shape cannot tell.
-
-    The second harmonic relative to the first, turned so that the faintest phase is zero, has a real part c > 0
-    when minima are narrower than maxima, and an imaginary part s < 0 when the star brightens faster than it fades.
-    Eclipses and tides are symmetric in time and narrow in their minima: c > 0, s ≈ 0. Pulsation is steeper on the
-    rise: s < 0, and c ≤ 0 as maxima are the narrow part. Both are given normal distributions here, widened by the
-    measurement's error; the widths describe the populations of the classical Fourier-parameter diagrams.
-    """
-    half_period = 1.0 / frequency
-    if not config.double_wave_prior or half_period > config.double_wave_max_half_period:
-        return None
-    residuals, coefficients = fit_model(bands, frequency, TWO_HARMONICS)
-    ratio, precision, amplitude = 0j, 0.0, 0.0
-    for b in range(bands.bounds.size - 1):
-        part = slice(bands.bounds[b], bands.bounds[b + 1])
-        first = complex(coefficients[b, 0], -coefficients[b, 1])
-        second = complex(coefficients[b, 2], -coefficients[b, 3])
-        if abs(first) == 0.0:
-            continue
-        noise = math.sqrt(float(np.sum(bands.w[part] * residuals[part] ** 2)) * 2.0 / (part.stop - part.start))
-        weight = (abs(first) / max(noise, 1e-6 * abs(first))) ** 2
-        ratio += weight * second * abs(first) / first**2
-        precision += weight
-        amplitude += weight * 2.0 * abs(first)
-    if precision == 0.0 or abs(ratio) > precision:
-        # The second harmonic dominates: this is a double wave already.
-        return None
-    if amplitude / precision > config.double_wave_max_amplitude:
-        return config.max_log_odds[0]
-    ratio /= precision
-    error = precision**-0.5
-    log_odds = _log_normal(ratio.real, 0.3, 0.2, error) + _log_normal(ratio.imag, 0.0, 0.05, error)
-    log_odds -= _log_normal(ratio.real, -0.1, 0.2, error) + _log_normal(ratio.imag, -0.25, 0.2, error)
-    if not config.symmetric_pulsators[0] <= half_period <= config.symmetric_pulsators[1]:
-        log_odds += config.binary_log_odds
-    return float(min(max(log_odds, config.max_log_odds[0]), config.max_log_odds[1]))
-
-
-def _log_normal(value: float, mean: float, width: float, error: float) -> float:
-    variance = width**2 + error**2
-    return -0.5 * (value - mean) ** 2 / variance - 0.5 * math.log(variance)
+def _highest(scores: Floats) -> tuple[int, int]:
+    place, model = np.unravel_index(np.argmax(scores), scores.shape)
+    return int(place), int(model)
 
 
 def _half_or_double(
@@ -203,11 +149,11 @@ def _half_or_double(
     scores = _penalised(bands, frequencies, gains, window, memory, baseline, config)
     best = scores.argmax(axis=1)
     if others[0] >= limits[0] and np.isfinite(scores[0, best[0]]):
-        log_odds = double_wave_log_odds(bands, frequency, config)
+        log_odds = double_wave_log_odds(bands, frequency, config.double_wave)
         if log_odds is not None and scores[0, best[0]] + log_odds > score:
             return float(frequencies[0, best[0]]), int(best[0])
     if others[1] <= limits[1] and np.isfinite(scores[1, best[1]]):
-        log_odds = double_wave_log_odds(bands, float(frequencies[1, best[1]]), config)
+        log_odds = double_wave_log_odds(bands, float(frequencies[1, best[1]]), config.double_wave)
         if log_odds is not None and score + log_odds < scores[1, best[1]]:
             return float(frequencies[1, best[1]]), int(best[1])
     return frequency, model

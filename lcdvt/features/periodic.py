@@ -67,7 +67,7 @@ def _compute_short(
         since = time[start:stop] - time[start]
         mean, variance = mean_and_variance(mag[start:stop])
         grid = fats_grid(since[-1], stop - start)
-        if grid.count == 0 or not variance > 0.0:
+        if grid.size == 0 or not variance > 0.0:
             continue
         signal = mag[start:stop] - mean
         window = direct_window(since, grid)
@@ -86,7 +86,7 @@ def _compute_long(time: np.ndarray, mag: np.ndarray, out: np.ndarray, frequencie
     since = time - time[0]
     mean, variance = mean_and_variance(mag)
     grid = Grid(*fats_grid(since[-1], len(time)))
-    if grid.count == 0 or not variance > 0.0:
+    if grid.size == 0 or not variance > 0.0:
         return
     signal = mag - mean
     sums = FourierSums(since, grid)
