@@ -7,6 +7,7 @@ import pytest
 
 from lcdvt.features.period import NO_PERIOD, PeriodConfig, PeriodResult, find_period
 from lcdvt.features.period_choice import ChoiceConfig
+from lcdvt.features.period_shape import DoubleWavePrior
 
 RANGE = (0.1, 1000.0)
 ERROR = 0.05
@@ -82,14 +83,14 @@ def test_short_overtone_pulsator_is_not_doubled() -> None:
 
 @pytest.mark.parametrize("period", [0.6713, 1.8341, 4.21])
 def test_binary_with_unequal_minima_gets_its_orbit(period: float) -> None:
-    without_prior = PeriodConfig(choice=ChoiceConfig(double_wave_prior=False))
+    without_prior = PeriodConfig(choice=ChoiceConfig(double_wave=DoubleWavePrior(enabled=False)))
     assert share_at(binary(period, (0.6, 0.3)), period, without_prior) >= 0.9
     assert share_at(binary(period, (0.6, 0.3)), period) >= 0.9
 
 
 def test_equal_minima_are_a_matter_of_the_shape_prior() -> None:
     contact: Signal = lambda t, rng: wave(t, 0.3412 / 2, [0.22, 0.05], [0.0, 0.0])  # noqa: E731
-    without_prior = PeriodConfig(choice=ChoiceConfig(double_wave_prior=False))
+    without_prior = PeriodConfig(choice=ChoiceConfig(double_wave=DoubleWavePrior(enabled=False)))
     assert share_at(contact, 0.3412) >= 0.8
     assert share_at(contact, 0.3412 / 2, without_prior) >= 0.8
 
