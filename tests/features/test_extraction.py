@@ -100,6 +100,19 @@ def test_missing_columns_are_named(two_band_epochs: pd.DataFrame) -> None:
         extract(two_band_epochs.drop(columns=["band", "mag_err"]))
 
 
+def test_epochs_without_an_object_are_refused(two_band_epochs: pd.DataFrame) -> None:
+    with pytest.raises(FeatureError, match="3 epochs have no object_id"):
+        extract(two_band_epochs.assign(object_id=two_band_epochs["object_id"].where(two_band_epochs.index > 2, None)))
+
+
+def test_numbers_and_categories_are_identifiers_too(two_band_epochs: pd.DataFrame) -> None:
+    epochs = two_band_epochs[two_band_epochs["object_id"] > "star3"].copy()
+    epochs["object_id"] = epochs["object_id"].astype("category")
+    assert extract(epochs, "Mean")["object_id"].tolist() == ["star4", "star5"]
+    epochs["object_id"] = epochs["object_id"].str[4:].astype(int)
+    assert extract(epochs, "Mean")["object_id"].tolist() == ["4", "5"]
+
+
 def test_bands_are_ordered_blue_to_red() -> None:
     assert order_bands(["R", "B"]) == ("B", "R")
     assert order_bands({"z", "g", "r", "u", "i"}) == ("u", "g", "r", "i", "z")

@@ -14,7 +14,7 @@ NEAR_ZERO = 1e-9
 # feets' periodogram is the approximate one of Press & Rybicki: its power is off by up to some per cent in short curves,
 # and the false-alarm value is a high power of it.
 PERIOD_FIT = 0.1
-# feets fits sinusoids by Levenberg–Marquardt with numerical derivatives, which ends when χ² changes by less than 1.5e-8:
+# feets fits sinusoids by Levenberg–Marquardt with numerical derivatives, ending when χ² changes by less than 1.5e-8:
 # parameters are then good to some 1e-5 of the strongest amplitude. Ours solve the normal equations.
 HARMONIC_AMPLITUDE = 5e-5
 # The same in the angle, where the harmonic's own amplitude is as small as a hundredth of the strongest.

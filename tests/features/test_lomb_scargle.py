@@ -27,10 +27,10 @@ def _curve(seed: int, epochs: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _whole_periodogram(since: np.ndarray, signal: np.ndarray, grid: Grid) -> np.ndarray:
-    frequencies = grid.lowest + grid.step * np.arange(grid.count)
+    frequencies = grid.lowest + grid.step * np.arange(grid.size)
     # Exact sums, in the closed form of a floating mean with equal weights.
-    out = np.empty(grid.count)
-    for start in range(0, grid.count, 2000):
+    out = np.empty(grid.size)
+    for start in range(0, grid.size, 2000):
         phase = 2 * np.pi * frequencies[start : start + 2000, np.newaxis] * since
         cos, sin = np.cos(phase), np.sin(phase)
         cos -= cos.mean(axis=1, keepdims=True)
@@ -59,7 +59,7 @@ def test_the_power_is_astropys() -> None:
     grid = Grid(*fats_grid(since[-1], len(since)))
     periodogram = LombScargle(since, signal)
     frequencies = periodogram.autofrequency(samples_per_peak=5, nyquist_factor=100)
-    np.testing.assert_array_equal(frequencies, grid.lowest + grid.step * np.arange(grid.count))
+    np.testing.assert_array_equal(frequencies, grid.lowest + grid.step * np.arange(grid.size))
     power = periodogram.power(frequencies, method="slow")
     index, explained = highest_of_all(direct_window(since, grid), *direct_signal(since, signal, grid))
     assert index == np.argmax(power)
