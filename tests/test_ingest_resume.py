@@ -201,11 +201,13 @@ def test_ctrl_c_says_how_to_go_on(tmp_path):
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")
 def test_a_full_disk_is_one_sentence_and_what_was_finished_is_kept(tmp_path):
     make_survey(tmp_path / "eros", range(200), epochs=400)
+    process = start([str(tmp_path / "eros"), "--jobs", "1"], tmp_path / "large")
+    assert process.wait() == 0, process.communicate()
+    needed = sum(path.stat().st_size for path in (tmp_path / "large").rglob("*") if path.is_file())
     small = tmp_path / "small"
     small.mkdir()
-    if subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=250k", "tmpfs", small], check=False, capture_output=True
-    ).returncode:
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={needed // 2}", "tmpfs", small]
+    if subprocess.run(mount, check=False, capture_output=True).returncode:
         pytest.skip("this machine does not allow mounting a small file system")
     try:
         process = start([str(tmp_path / "eros"), "--jobs", "1"], small)
