@@ -30,7 +30,7 @@ from lcdvt.dvt.train import train
 FEATURES, CLASSES, MEMBERS = 60, 5, 10
 OBJECTS, LABELS = (6000, 3000), 1000
 LABELLED, UNLABELLED_ROWS = 130, 100
-STEPS, TURNS = 96, 7
+STEPS, TURNS = 160, 7
 TARGETS = {"ten_separate_over_batch": 2.5, "plain_loop_over_ours": 3.0, "matmul_share": 0.5}
 
 
