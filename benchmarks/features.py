@@ -32,6 +32,7 @@ from rich.table import Table
 
 from lcdvt.executors import run_batches
 from lcdvt.features import FeatureConfig, extract_table
+from lcdvt.features.config import DEFAULT_MINIMUM_EPOCHS
 from lcdvt.features.fast import SINGLE_BAND_FAMILIES, single_band
 from lcdvt.features.gate import Curves, gate
 from lcdvt.features.table import FEATURES, SINGLE_BAND
@@ -93,8 +94,8 @@ def load(survey: str, number: int) -> pd.DataFrame:
 def gated(epochs: pd.DataFrame, copies: int = 1) -> Curves:
     """Return the curves as the kernels get them."""
     lengths = np.tile(epochs.groupby("object_id", sort=False).size().to_numpy(), copies)
-    columns = [np.tile(epochs[name].to_numpy(), copies) for name in ("mjd", "mag", "mag_err")]
-    return gate(*columns, np.concatenate(([0], np.cumsum(lengths))), 10).curves
+    mjd, mag, err = (np.tile(epochs[name].to_numpy(), copies) for name in ("mjd", "mag", "mag_err"))
+    return gate(mjd, mag, err, np.concatenate(([0], np.cumsum(lengths))), DEFAULT_MINIMUM_EPOCHS).curves
 
 
 def feets_seconds(epochs: pd.DataFrame) -> float:
@@ -213,9 +214,10 @@ def scaling(console: Console) -> None:
     epochs = load("hits", 20)
     table = Table("curves", "s", "ms per curve", "peak MB", title="one process, HiTS curves")
     for objects in SCALING_STEPS:
-        taken = seconds(
-            lambda objects=objects: sum(len(part) for part in run_batches(work, batches(epochs, objects), jobs=1)), 1
-        )
+        started = time.perf_counter()
+        for _ in run_batches(work, batches(epochs, objects), jobs=1):
+            pass
+        taken = time.perf_counter() - started
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         table.add_row(str(objects), f"{taken:.1f}", f"{1e3 * taken / objects:.2f}", f"{peak:.0f}")
     console.print(table)

@@ -32,6 +32,8 @@ class FeatureConfig:
         Shortest and longest period (days) to search. With it a set of features includes the period search.
     minimum_epochs
         A light curve with fewer usable epochs has NaN features.
+    pairing_days
+        How far apart in time two bands' epochs may lie to be compared; 0 asks for equal times, as FATS does.
     """
 
     bands: tuple[str, ...]
@@ -39,6 +41,7 @@ class FeatureConfig:
     engine: Engine = "fast"
     period_range: tuple[float, float] | None = None
     minimum_epochs: int = DEFAULT_MINIMUM_EPOCHS
+    pairing_days: float = 0.0
 
     def __post_init__(self) -> None:
         if not self.bands or len(set(self.bands)) != len(self.bands):
@@ -47,6 +50,8 @@ class FeatureConfig:
             raise FeatureError(f"no feature engine is called {self.engine!r}: take one of {', '.join(ENGINES)}.")
         if self.minimum_epochs < 2:
             raise FeatureError(f"minimum_epochs {self.minimum_epochs}: no feature of a single epoch has a meaning.")
+        if not 0 <= self.pairing_days < float("inf"):
+            raise FeatureError(f"pairing_days {self.pairing_days}: give a time in days, zero or more.")
         if self.period_range is not None and not 0 < self.period_range[0] < self.period_range[1] < float("inf"):
             raise FeatureError(
                 f"period_range {self.period_range}: give shortest and longest period in days, 0 < a < b."

@@ -37,6 +37,7 @@ def extract(
     *,
     bands: Iterable[str] | None = None,
     period_range: tuple[float, float] | None = None,
+    pairing_days: float = 0.0,
     dask: str | None = None,
 ) -> "pd.DataFrame":
     """Compute features of every object.
@@ -55,6 +56,9 @@ def extract(
         Blue to red; from the data if not given.
     period_range
         Shortest and longest period in days; with it the columns Period, Period_fap and Period_power are added.
+    pairing_days
+        Two-band features compare epochs at most this far apart; 0 asks for equal times, as FATS does. Give 0.1 where
+        the bands were exposed one after the other.
     dask
         A Dask scheduler's address, or "local".
 
@@ -74,7 +78,7 @@ def extract(
     chosen_bands = tuple(bands) if bands is not None else order_bands(_distinct(table, BAND))
     chosen_features = features if isinstance(features, str) else tuple(features)
     # An empty table names no band; its result still has to have columns.
-    config = FeatureConfig(chosen_bands or ("",), chosen_features, engine, period_range)
+    config = FeatureConfig(chosen_bands or ("",), chosen_features, engine, period_range, pairing_days=pairing_days)
     if engine == "feets" and config.is_named_set:
         warnings.warn(
             f"left out, as feets does not compute them as FATS does: {refusal(tuple(REFUSED))}.", stacklevel=2
@@ -137,7 +141,7 @@ def _values(gated: Gated, config: FeatureConfig, objects: int) -> np.ndarray:
     if single:
         parts.append(engine.single_band(gated.curves, single).reshape(objects, bands * len(single)))
     if pairs:
-        parts.append(engine.colours(gated.curves, bands, pairs))
+        parts.append(engine.colours(gated.curves, bands, pairs, config.pairing_days))
     if config.wants_period:
         from lcdvt.features.shared_period import search_periods
 

@@ -45,10 +45,10 @@ def single_band(curves: Curves, names: Iterable[str]) -> np.ndarray:
     return _keep_defined(out, names, epochs)
 
 
-def colours(curves: Curves, bands: int, names: Iterable[str]) -> np.ndarray:
+def colours(curves: Curves, bands: int, names: Iterable[str], pairing_days: float = 0.0) -> np.ndarray:
     """Return one row per object and one column per two-band feature asked for."""
     names = tuple(names)
-    values, common = two_band.compute(curves, bands)
+    values, common = two_band.compute(curves, bands, pairing_days)
     by_epochs = values[:, [two_band.FEATURES.index(name) for name in names]]
     # Color compares the means of all epochs: both bands passed the gate where it has a value.
     epochs = np.where(np.isfinite(values[:, 0]), np.maximum(common, 1), 0)

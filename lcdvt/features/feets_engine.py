@@ -14,6 +14,7 @@ import numpy as np
 
 from lcdvt.features.gate import Curves, varies
 from lcdvt.features.spec import FeatureError
+from lcdvt.features.two_band import common_epochs
 
 Correct = Callable[[Any, np.ndarray], float]
 
@@ -112,7 +113,7 @@ def single_band(curves: Curves, names: Iterable[str]) -> np.ndarray:
     return out
 
 
-def colours(curves: Curves, bands: int, names: Iterable[str]) -> np.ndarray:
+def colours(curves: Curves, bands: int, names: Iterable[str], pairing_days: float = 0.0) -> np.ndarray:
     """Return one row per object and one column per two-band feature asked for."""
     names = tuple(names)
     out = np.full(((len(curves.offsets) - 1) // bands, len(names)), np.nan)
@@ -121,17 +122,17 @@ def colours(curves: Curves, bands: int, names: Iterable[str]) -> np.ndarray:
         if not start < middle < stop:
             continue
         first, second = slice(start, middle), slice(middle, stop)
-        common, in_first, in_second = np.intersect1d(curves.time[first], curves.time[second], return_indices=True)
+        in_first, in_second = common_epochs(curves.time[first], curves.time[second], pairing_days)
         data = {
             "magnitude": curves.mag[first],
             "magnitude2": curves.mag[second],
-            "aligned_time": common,
+            "aligned_time": curves.time[first][in_first],
             "aligned_magnitude": curves.mag[first][in_first],
             "aligned_magnitude2": curves.mag[second][in_second],
             "aligned_error": curves.err[first][in_first],
             "aligned_error2": curves.err[second][in_second],
         }
-        wanted = names if len(common) > 2 else tuple(name for name in names if name == "Color")
+        wanted = names if len(in_first) > 2 else tuple(name for name in names if name == "Color")
         out[row, [names.index(name) for name in wanted]] = _measure(data, wanted)
     return out
 

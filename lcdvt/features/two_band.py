@@ -16,7 +16,7 @@ FEATURES: Final = ("Color", "Eta_color", "Q31_color", "StetsonJ", "StetsonL")
 GAUSSIAN_STETSON_K: Final = 0.798
 
 
-def compute(curves: Curves, bands: int) -> tuple[np.ndarray, np.ndarray]:
+def compute(curves: Curves, bands: int, pairing_days: float) -> tuple[np.ndarray, np.ndarray]:
     """Return one row per object, columns as in FEATURES, and the number of epochs common to the two bands.
 
     Parameters
@@ -25,24 +25,26 @@ def compute(curves: Curves, bands: int) -> tuple[np.ndarray, np.ndarray]:
         An object's bands follow each other, `bands` curves per object; the first two are compared.
     bands
         Curves per object.
+    pairing_days
+        How far apart in time two epochs may lie and still be a pair; 0 asks for equal times, as FATS does.
     """
     objects = (len(curves.offsets) - 1) // bands
     out = np.full((objects, len(FEATURES)), np.nan)
     common = np.zeros(objects, dtype=np.int64)
-    _compute_all(curves.time, curves.mag, curves.err, curves.offsets, bands, out, common)
+    _compute_all(curves.time, curves.mag, curves.err, curves.offsets, bands, pairing_days, out, common)
     return out, common
 
 
 @njit(cache=True)
-def _common_epochs(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the positions of equal times in two sorted arrays."""
+def common_epochs(first: np.ndarray, second: np.ndarray, pairing_days: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the positions of times in two sorted arrays that lie no more than `pairing_days` apart, each used once."""
     in_first = np.empty(min(len(first), len(second)), dtype=np.int64)
     in_second = np.empty_like(in_first)
     found = i = j = 0
     while i < len(first) and j < len(second):
-        if first[i] < second[j]:
+        if first[i] < second[j] - pairing_days:
             i += 1
-        elif first[i] > second[j]:
+        elif first[i] > second[j] + pairing_days:
             j += 1
         else:
             in_first[found], in_second[found] = i, j
@@ -77,6 +79,7 @@ def _compute_all(
     err: np.ndarray,
     offsets: np.ndarray,
     bands: int,
+    pairing_days: float,
     out: np.ndarray,
     common: np.ndarray,
 ) -> None:
@@ -85,7 +88,7 @@ def _compute_all(
         if middle == start or stop == middle:
             continue
         out[row, 0] = mean_and_variance(mag[start:middle])[0] - mean_and_variance(mag[middle:stop])[0]
-        in_first, in_second = _common_epochs(time[start:middle], time[middle:stop])
+        in_first, in_second = common_epochs(time[start:middle], time[middle:stop], pairing_days)
         common[row] = len(in_first)
         if len(in_first) < 2:
             continue

@@ -46,6 +46,14 @@ def test_arrow_and_pandas_and_any_row_order_give_the_same(two_band_epochs: pd.Da
     pd.testing.assert_frame_equal(extract(pa.Table.from_pandas(shuffled)), expected)
 
 
+def test_bands_exposed_one_after_the_other_can_be_paired(two_band_epochs: pd.DataFrame) -> None:
+    later = two_band_epochs.assign(mjd=two_band_epochs["mjd"] + 0.001 * (two_band_epochs["band"] == "R"))
+    names = ["Color", "Eta_color", "Q31_color", "StetsonJ", "StetsonL"]
+    apart = extract(later, names)
+    assert apart.drop(columns=["object_id", "Color"]).isna().all(axis=None)
+    pd.testing.assert_frame_equal(extract(later, names, pairing_days=0.0015), extract(two_band_epochs, names))
+
+
 def test_a_subset_has_the_numbers_of_the_whole(two_band_epochs: pd.DataFrame) -> None:
     whole = extract(two_band_epochs)
     for name in FATS_FEATURES[::7]:
