@@ -134,6 +134,10 @@ def tune(
     ranges = ranges or SearchRanges()
     finished = {entry["trial"]: entry for entry in _read_results(results)}
     results.parent.mkdir(parents=True, exist_ok=True)
+    if results.is_file() and not results.read_text(encoding="utf-8").endswith("\n"):
+        # a search killed while it wrote: what comes next must not join its half line
+        with results.open("a", encoding="utf-8") as file:
+            file.write("\n")
     for number in range(trials):
         config = to_table(draw_trial(base, ranges, seed, number))
         if number in finished:
