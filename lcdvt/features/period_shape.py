@@ -48,10 +48,10 @@ def double_wave_log_odds(bands: Bands, frequency: float, prior: DoubleWavePrior)
 
     The second harmonic relative to the first, turned so that the faintest phase is zero, has a real part c > 0
     when minima are narrower than maxima, and an imaginary part s < 0 when the star brightens faster than it fades.
-    Eclipses and tides are symmetric in time and narrow in their minima: c > 0, s ≈ 0. Pulsation is steeper on the
-    rise: s < 0, and c ≤ 0 as maxima are the narrow part. Both are given normal distributions, widened by the
-    measurement's error; centres and widths were read off stars of the half on which the search was developed
-    (benchmarks/periods.py).
+    Eclipses and tides are symmetric in time, but for star spots, and narrow in their minima: c > 0, s ≈ 0.
+    Pulsation is steeper on the rise: s < 0, and c ≤ 0 as maxima are the narrow part. Both are given normal
+    distributions, widened by the measurement's error; centres and widths were read off stars of the half on which
+    the search was developed (benchmarks/periods.py).
     """
     half_period = 1.0 / frequency
     if not prior.enabled or half_period > prior.max_half_period:
@@ -63,7 +63,7 @@ def double_wave_log_odds(bands: Bands, frequency: float, prior: DoubleWavePrior)
     if amplitude > prior.max_amplitude:
         return prior.bounds[0]
     error = precision**-0.5
-    log_odds = _log_normal(ratio.real, 0.3, 0.2, error) + _log_normal(ratio.imag, 0.0, 0.05, error)
+    log_odds = _log_normal(ratio.real, 0.3, 0.2, error) + _log_normal(ratio.imag, 0.0, 0.08, error)
     log_odds -= _log_normal(ratio.real, -0.1, 0.2, error) + _log_normal(ratio.imag, -0.25, 0.2, error)
     if not prior.symmetric_pulsators[0] <= half_period <= prior.symmetric_pulsators[1]:
         log_odds += prior.binary_log_odds
