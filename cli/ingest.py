@@ -88,6 +88,8 @@ def _print_summary(result: "IngestResult") -> None:
         note = " (the survey's own name)" if label in labels["unmapped"] else ""
         table.add_row(f"  {label}{note}", str(count))
     out.print(table)
+    if result.simulated:
+        out.print("simulated: these light curves were made by lcdvt simulate.")
     if labels["catalogue"]:
         what = "labels" if labels["catalogue_has_classes"] else "positions only: it has no class column"
         out.print(f"catalogue: {labels['catalogue']} ({what})", markup=False)

@@ -20,7 +20,7 @@ from lcdvt.errors import InputFileError, LcdvtError
 from lcdvt.executors import run_batches
 from lcdvt.features.config import Engine, FeatureConfig
 from lcdvt.known_objects import KnownObjects
-from lcdvt.labels import catalogue_beside, load_catalogue, tables_beside
+from lcdvt.labels import catalogue_beside, lies_in_simulation, load_catalogue, tables_beside
 from lcdvt.manifest import BatchRecord, Journal, input_key, locked
 from lcdvt.objects import write_objects
 from lcdvt.part import BatchTask, PartResult, make_part, objects_folder
@@ -43,6 +43,7 @@ class IngestResult:
     totals: dict[str, Any]
     labels: dict[str, Any]
     new_objects: int
+    simulated: bool
     problems: list[str] = field(default_factory=list)
 
 
@@ -114,6 +115,7 @@ def ingest(
                 "survey": described.toml,
                 "clean": rule_name if isinstance(rule_name, str) else list(rule_name),
                 "features": asdict(config) if config else None,
+                "simulated": lies_in_simulation(inputs),
             }
         )
         _remove_unfinished(folder)
@@ -129,7 +131,16 @@ def ingest(
             )
         labels = write_objects(folder, described, catalogue)
         journal.complete()
-        result = IngestResult(folder.root.name, folder.root, nothing_new, totals, labels, new_objects, problems)
+        result = IngestResult(
+            folder.root.name,
+            folder.root,
+            nothing_new,
+            totals,
+            labels,
+            new_objects,
+            lies_in_simulation(inputs),
+            problems,
+        )
         _write_summary(folder, journal, described, result)
     return result
 
@@ -240,6 +251,7 @@ def _write_summary(folder: SurveyFolder, journal: Journal, survey: Survey, resul
         "survey": survey.name,
         "citation": survey.citation,
         "settings": {key: (journal.settings or {}).get(key) for key in ("clean", "features")},
+        "simulated": (journal.settings or {}).get("simulated"),
         "seed": None,  # nothing in an ingest is random
         "totals": result.totals,
         "labels": result.labels,

@@ -18,6 +18,7 @@ CLASS_NAMES: Final = tuple("label class classification type vartype var_type var
 RA_NAMES: Final = ("ra", "raj2000", "ra_deg", "radeg", "ra_icrs")
 DEC_NAMES: Final = ("dec", "dej2000", "dec_deg", "decdeg", "de_icrs", "decj2000")
 CATALOGUE_STEMS: Final = ("labels", "catalog", "catalogue")
+TRUTH_FILE: Final = "truth.csv"
 CATALOGUE_SUFFIXES: Final = (".csv", ".parquet", ".fits", ".fit", ".vot", ".xml", ".votable")
 
 
@@ -81,7 +82,12 @@ def catalogue_beside(paths: list[Path]) -> Path | None:
 def tables_beside(paths: list[Path]) -> set[Path]:
     """Return the catalogues and truth tables that lie in the given folders: they are no light curves."""
     found = (file for path in paths if path.is_dir() for file in path.iterdir())
-    return {file.resolve() for file in found if file.name.split(".")[0] in (*CATALOGUE_STEMS, "truth")}
+    return {file.resolve() for file in found if file.name.split(".")[0] in CATALOGUE_STEMS or file.name == TRUTH_FILE}
+
+
+def lies_in_simulation(paths: list[Path]) -> bool:
+    """Say whether the simulator wrote these files: its truth table lies beside them or a little above."""
+    return any((folder / TRUTH_FILE).is_file() for path in paths for folder in (path, *path.absolute().parents[:3]))
 
 
 def parse_radius(text: str) -> float:

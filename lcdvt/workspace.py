@@ -1,6 +1,7 @@
 """The workspace on disk: where things lie, and how an ingested survey is opened."""
 
 import errno
+import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator
@@ -132,6 +133,11 @@ class StoredSurvey:
     name: str
     folder: SurveyFolder
     survey: Survey
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether the simulator made it: every figure from it is then marked so."""
+        return bool(json.loads(self.folder.summary.read_text(encoding="utf-8")).get("simulated"))
 
     @property
     def epochs(self) -> "pds.Dataset":
