@@ -20,7 +20,7 @@ from safetensors.torch import load_file
 from safetensors.torch import save as serialise
 
 from lcdvt import __version__
-from lcdvt.config import from_table, read_table, to_table
+from lcdvt.config import from_table, read_table, to_table, write_toml
 from lcdvt.dvt.config import DVTConfig
 from lcdvt.dvt.data import TrainingData
 from lcdvt.dvt.model import DVT
@@ -102,9 +102,9 @@ def save_run(folder: Path, run: SavedRun) -> None:
     partial = folder / (HISTORY_FILE + ".partial")
     run.history.to_parquet(partial)
     partial.replace(folder / HISTORY_FILE)
-    table = {"format": FORMAT, "lcdvt": __version__, "run": to_table(run.description), **to_table(run.config)}
     # last, for it makes the folder a run
-    _write_text(folder / CONFIG_FILE, tomli_w.dumps(table))
+    header = {"format": FORMAT, "lcdvt": __version__, "run": to_table(run.description)}
+    write_toml(folder / CONFIG_FILE, run.config, header=header)
 
 
 def load_run(folder: Path) -> SavedRun:

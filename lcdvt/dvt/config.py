@@ -21,8 +21,8 @@ class ConvolutionConfig:
     of each survey's own; the second of these covers what is left of the image and gives the latent.
     """
 
-    channels: tuple[int, int, int] = (32, 64, 64)
-    specific_channels: int = 64
+    channels: tuple[int, int, int] = (16, 32, 32)
+    specific_channels: int = 32
 
 
 @dataclass(frozen=True)

@@ -158,8 +158,9 @@ class MemberBatchNorm(nn.Module):
 
     def forward(self, images: Tensor, survey: int) -> Tensor:
         """Normalise each member's channels over rows and pixels."""
-        mean = self.running_mean[:, survey].reshape(-1)
-        variance = self.running_variance[:, survey].reshape(-1)
+        # copies, which batch_norm updates in place: a survey's part is not one piece of memory
+        mean = self.running_mean[:, survey].reshape(-1).clone()
+        variance = self.running_variance[:, survey].reshape(-1).clone()
         normalised = functional.batch_norm(
             images,
             mean,

@@ -1,7 +1,5 @@
 """The DVT model: what generates a star, and how its class is inferred."""
 
-import math
-
 import torch
 from torch import Tensor, nn
 
@@ -132,7 +130,3 @@ class DVT(nn.Module):
     def corrections(self) -> list[nn.Parameter]:
         """Return the corrections of tied layers, which the objective penalises."""
         return [item for layer in self.modules() if isinstance(layer, MemberLayer) for item in layer.corrections]
-
-    def parameters_per_member(self) -> int:
-        """Return how many numbers one member has."""
-        return sum(math.prod(parameter.shape[1:]) for parameter in self.parameters())

@@ -5,8 +5,6 @@ widest are padded with zeros, and the padding is masked in the likelihood. The f
 layer see all rows as one batch, and a survey's own layer see its own rows, without copying anything.
 """
 
-from typing import Protocol
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -14,16 +12,6 @@ from torch.nn import functional
 from lcdvt.config import ConfigError
 from lcdvt.dvt.config import ModelConfig
 from lcdvt.dvt.layers import MemberBatchNorm, MemberConvolution, MemberLinear, Scope
-
-
-class Networks(Protocol):
-    """What the model asks of its networks."""
-
-    def encode(self, x: Tensor, surveys: slice) -> Tensor:
-        """Return mean and log variance of q(z|x), side by side."""
-
-    def decode(self, z: Tensor, surveys: slice) -> Tensor:
-        """Return the parameters of p(x|z), side by side."""
 
 
 class DenseNetworks(nn.Module):
@@ -35,7 +23,8 @@ class DenseNetworks(nn.Module):
         own: Scope = "tied" if config.heads == "tied" else "survey"
         input_scope: Scope = "survey" if config.input_layer == "survey" else "shared"
         encoder = [features, *config.shared, *config.specific, 2 * config.latent]
-        scopes: list[Scope] = [input_scope, *["shared"] * (len(config.shared) - 1), *[own] * (len(config.specific) + 1)]
+        further_shared: list[Scope] = ["shared"] * (len(config.shared) - 1)
+        scopes = [input_scope, *further_shared, *[own] * (len(config.specific) + 1)]
         decoder = [config.latent, *reversed(encoder[1:-1]), parameters_per_feature * features]
         self.encoder = _stack(members, surveys, encoder, scopes)
         self.decoder = _stack(members, surveys, decoder, scopes[::-1])

@@ -253,9 +253,13 @@ def _compiled_cost(
 ) -> Tensor:
     features = x.shape[-1]
     seen = x.new_empty(0, features) if observed is None else observed.reshape(-1, features)
-    arrays = (output.reshape(-1, 2 * features), x.reshape(-1, features), seen)
     cost = gaussian_cost(
-        *(array.detach().numpy() for array in arrays), low, high, gradient.view(-1, 2 * features).numpy()
+        output.detach().reshape(-1, 2 * features).numpy(),
+        x.reshape(-1, features).numpy(),
+        seen.numpy(),
+        low,
+        high,
+        gradient.view(-1, 2 * features).numpy(),
     )
     return torch.from_numpy(cost).view(x.shape[:-1])
 

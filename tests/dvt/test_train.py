@@ -159,7 +159,8 @@ def test_class_priors(prior: str) -> None:
         assert learned == pytest.approx(unlabelled, abs=0.08)
 
 
-def test_convolutional_members_train_with_shifted_images() -> None:
+@pytest.mark.parametrize("members", [1, 2])
+def test_convolutional_members_train_with_shifted_images(members: int) -> None:
     generator = np.random.default_rng(1)
     truth = np.arange(60) % 2
     images = np.zeros((60, 8, 8))
@@ -171,7 +172,9 @@ def test_convolutional_members_train_with_shifted_images() -> None:
     model = replace(
         config.model, likelihood="bernoulli", convolution=ConvolutionConfig((4, 4, 4), 4), classifier="shared"
     )
-    result = train(replace(config, model=model), TrainingData.from_surveys(rows, ("-", "|"), 2), (1, 2))
+    result = train(
+        replace(config, model=model), TrainingData.from_surveys(rows, ("-", "|"), members), tuple(range(members))
+    )
     prediction = predict(result.model, torch.from_numpy(x).float(), 1)
     assert (prediction.class_number.numpy() == truth).mean() > 0.9
 
