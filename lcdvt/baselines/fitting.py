@@ -1,0 +1,71 @@
+"""What the baselines share: missing values, class weights, folds, and one column for every class."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.dummy import DummyClassifier
+from sklearn.impute import SimpleImputer
+
+from lcdvt.baselines.problem import BaselineError, TransferProblem
+from lcdvt.dataset import UNLABELLED
+
+
+@dataclass(frozen=True)
+class ClassProbabilities:
+    """A fitted scikit-learn classifier that answers with a column for every class of the problem."""
+
+    estimator: Any
+    n_classes: int
+
+    def __call__(self, x: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Return (rows, classes), zero for classes the classifier never saw."""
+        everything = np.zeros((len(x), self.n_classes))
+        if len(x):
+            everything[:, self.estimator.classes_] = self.estimator.predict_proba(x)
+        return everything
+
+
+def fit_classes(
+    estimator: Any,
+    x: NDArray[np.floating],
+    y: NDArray[np.integer],
+    n_classes: int,
+    weights: NDArray[np.float64] | None = None,
+) -> ClassProbabilities:
+    """Fit a scikit-learn classifier; where only one class is labelled, the answer is always that class."""
+    if not len(y):
+        raise BaselineError("a baseline has no labelled object to learn from: draw some labels, or leave its row out.")
+    if len(np.unique(y)) == 1:
+        estimator = DummyClassifier(strategy="most_frequent")
+    estimator.fit(x, y, sample_weight=weights)
+    return ClassProbabilities(estimator, n_classes)
+
+
+def pooled_imputer(problem: TransferProblem) -> SimpleImputer:
+    """Fit medians on all objects of both surveys; a feature that nobody has becomes zero."""
+    pooled = np.concatenate([problem.source_x, problem.target_x])
+    return SimpleImputer(strategy="median", keep_empty_features=True).fit(pooled)
+
+
+def balanced_weights(y: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Return weights of mean one with which every class weighs the same."""
+    _, place, counts = np.unique(y, return_inverse=True, return_counts=True)
+    return len(y) / (len(counts) * counts[place])
+
+
+def stratified_folds(y: NDArray[np.integer], folds: int, seed: int) -> NDArray[np.int64]:
+    """Deal the labelled objects of each class out to folds; unlabelled ones get −1.
+
+    A class with fewer objects than folds is allowed: its objects then lie in different folds.
+    """
+    generator = np.random.default_rng(seed)
+    fold = np.full(len(y), UNLABELLED, dtype=np.int64)
+    dealt = 0
+    for number in np.unique(y[y != UNLABELLED]):
+        places = generator.permutation(np.flatnonzero(y == number))
+        # each class goes on where the last one stopped, so that small classes do not all fill the first fold
+        fold[places] = (dealt + np.arange(len(places))) % folds
+        dealt += len(places)
+    return fold
