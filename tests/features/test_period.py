@@ -95,6 +95,13 @@ def test_equal_minima_are_a_matter_of_the_shape_prior() -> None:
     assert share_at(contact, 0.3412 / 2, without_prior) >= 0.8
 
 
+def test_a_wave_too_strong_for_tides_is_not_doubled() -> None:
+    pulsator: Signal = lambda t, rng: wave(t, 5.312, [0.5, 0.1], [0.0, 0.0])  # noqa: E731
+    weaker: Signal = lambda t, rng: 0.4 * pulsator(t, rng)  # noqa: E731
+    assert share_at(pulsator, 5.312) == 1.0
+    assert share_at(weaker, 2 * 5.312) >= 0.8
+
+
 def test_long_period_variable_is_not_overfitted() -> None:
     def giant(t: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return wave(t, 251.0, [0.7], [0.3]) + random_walk(t, rng, 60.0, 0.15)
