@@ -3,11 +3,15 @@
 from dataclasses import replace
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from lcdvt.dataset import UNLABELLED, SurveyRows
 from lcdvt.dvt.config import DVTConfig, preset
 from lcdvt.dvt.data import TrainingData
+
+# Problems this small are slower on two threads, and very slow where two test workers share two cores.
+torch.set_num_threads(1)
 
 CLASSES = ("A", "B", "C")
 

@@ -119,7 +119,7 @@ result = train_resumable(config, two_surveys(2), (1, 2), Path(sys.argv[1]))
 
 
 def test_a_killed_run_goes_on_and_ends_the_same(tmp_path: Path) -> None:
-    steps = 400
+    steps = 150
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent), "OMP_NUM_THREADS": "1"}
     process = subprocess.Popen([sys.executable, "-c", RESUMED, str(tmp_path), str(steps)], env=environment)
     checkpoint = tmp_path / CHECKPOINT_FILE

@@ -1,6 +1,8 @@
 """Random search: folds, trials that follow from their number, going on after a stop."""
 
 import json
+import subprocess
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -84,3 +86,21 @@ def test_results_of_another_search_are_refused(tmp_path: Path) -> None:
         tune(ROWS, CLASSES, BASE, trials=1, results=results, ranges=NEAR, seed=5)
     with pytest.raises(TuningError, match="no finished trial"):
         best_config(tmp_path / "absent.jsonl")
+
+
+@pytest.mark.slow
+def test_the_command_on_an_ingested_survey(
+    lcdvt: Callable[..., subprocess.CompletedProcess[str]], workspace: Path, tmp_path: Path
+) -> None:
+    for arguments in (
+        ("simulate", "hits", "raw", "--objects", 120),
+        ("ingest", "raw", "--survey", "hits", "--jobs", 1),
+        ("tune", "--survey", "hits", "--labels", "50%", "--trials", 1, "--steps", 20, "--out", "tune.jsonl"),
+    ):
+        done = lcdvt(*arguments)
+        assert done.returncode == 0, done.stderr
+    assert "macro_f1" in done.stdout
+    assert best_config(tmp_path / "tune.jsonl").training.steps == 20
+    wrong = lcdvt("tune", "--survey", "hits", "--scaling", "magic")
+    assert wrong.returncode == 2
+    assert "choose from survey, pooled, rank, none" in wrong.stderr
