@@ -1,0 +1,113 @@
+"""A table's numbers by row, class and draw as JSON, and back."""
+
+import json
+from typing import Any, Final
+
+from lcdvt.evaluate import DrawScores, Score, Spread
+from lcdvt.tables import Circumstances, ResultTable, TableError, TableRow, build_table
+
+VERSION: Final = 1
+
+
+def to_json(table: ResultTable) -> str:
+    """Return the table as JSON text; F1 and calibration error are shares of one, not percent."""
+    return json.dumps(to_record(table), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def to_record(table: ResultTable) -> dict[str, Any]:
+    """Return what `to_json` writes, as dictionaries and lists."""
+    circumstances = table.circumstances
+    by_name = {row.name: row for row in table.rows if not row.is_published}
+    return {
+        "version": VERSION,
+        "title": table.title,
+        "simulated": circumstances.simulated,
+        "sources": list(circumstances.sources),
+        "target": circumstances.target,
+        "classes": list(circumstances.classes),
+        "seeds": list(circumstances.seeds),
+        "members": circumstances.members,
+        "labels_per_class": [dict(draw) for draw in circumstances.labels_per_class],
+        "class_mix": dict(circumstances.class_mix),
+        "rows": [
+            {
+                "name": row.name,
+                "training": row.training,
+                "model": row.model,
+                "is_upper_bound": row.is_upper_bound,
+                **_numbers(by_name[row.name], table.columns),
+                "draws": [
+                    {"f1": dict(draw.f1), "macro_f1": draw.macro_f1, "calibration_error": draw.calibration_error}
+                    for draw in row.draws
+                ],
+            }
+            for row in table.scores
+        ],
+        "published": [
+            {
+                "data": row.data,
+                "training": row.training,
+                "model": row.model,
+                "is_upper_bound": row.is_upper_bound,
+                **_numbers(row, table.columns),
+            }
+            for row in table.rows
+            if row.is_published
+        ],
+        "notes": list(table.notes),
+    }
+
+
+def from_json(text: str, where: str) -> ResultTable:
+    """Read what `to_json` wrote.
+
+    Parameters
+    ----------
+    text
+        The JSON.
+    where
+        File name, for messages.
+    """
+    try:
+        record = json.loads(text)
+        if record["version"] != VERSION:
+            raise TableError(f"{where} is of version {record['version']}, this lcdvt reads {VERSION}; update lcdvt.")
+        scores = [
+            DrawScores(
+                row["name"],
+                row["training"],
+                row["model"],
+                row["is_upper_bound"],
+                tuple(Score(draw["f1"], draw["macro_f1"], draw["calibration_error"]) for draw in row["draws"]),
+            )
+            for row in record["rows"]
+        ]
+        circumstances = Circumstances(
+            sources=tuple(record["sources"]),
+            target=record["target"],
+            classes=tuple(record["classes"]),
+            labels_per_class=tuple(record["labels_per_class"]),
+            class_mix=record["class_mix"],
+            seeds=tuple(record["seeds"]),
+            members=record["members"],
+            simulated=record["simulated"],
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise TableError(f"{where} is not a table that lcdvt wrote ({error}): make it again with --json.") from error
+    return build_table(scores, circumstances)
+
+
+def _numbers(row: TableRow, columns: tuple[str, ...]) -> dict[str, Any]:
+    """Return mean and deviation by class; null where there is none."""
+    values: dict[str, Spread | None] = {
+        name: cell.value for name, cell in zip(columns[:-1], row.cells[:-1], strict=True)
+    }
+    macro = row.cells[-1].value
+    return {
+        "f1": {name: None if value is None else _pair(value) for name, value in values.items()},
+        "macro_f1": None if macro is None else _pair(macro),
+    }
+
+
+def _pair(value: Spread) -> dict[str, float | None]:
+    return {"mean": value.mean, "deviation": value.deviation}
