@@ -115,7 +115,9 @@ def find_period(
     parts = _usable_bands(times, mags, errs, start, end, config)
     df = 1.0 / (config.samples_per_peak * baseline)
     n_grid = min(math.ceil(1.0 / (period_range[0] * df)), config.max_frequencies)
-    first = max(math.ceil(max(1.0 / period_range[1], config.min_cycles / baseline) / df), 1)
+    lowest = max(1.0 / period_range[1], config.min_cycles / baseline)
+    highest = min(1.0 / period_range[0], n_grid * df)
+    first = max(math.ceil(lowest / df), 1)
     if not parts or first + 2 >= n_grid:
         return NO_PERIOD
     ts, ys, ws = (list(column) for column in zip(*parts, strict=True))
@@ -126,10 +128,10 @@ def find_period(
     if candidates.size == 0:
         return NO_PERIOD
     bands = _joined(ts, ys, ws, config)
-    chosen = choose_frequency(bands, candidates, reaches, baseline, (first * df, n_grid * df), config.choice)
+    chosen = choose_frequency(bands, candidates, reaches, baseline, (lowest, highest), config.choice)
     if chosen is None:
         return NO_PERIOD
-    n_independent = (n_grid - first) * df * baseline
+    n_independent = (highest - lowest) * baseline
     fap, power = false_alarm(chosen.bands, chosen.frequency, chosen.model, baseline, n_independent)
     return PeriodResult(1.0 / chosen.frequency, fap, power, int(MODEL_HARMONICS[chosen.model]))
 

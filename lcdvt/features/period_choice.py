@@ -124,7 +124,9 @@ def choose_frequency(
     frequency, model = _half_or_double(
         bands, float(frequencies[place, model]), model, scores[place, model], memory, baseline, limits, config
     )
-    return Choice(_polished(bands, frequency, model, baseline, config.final_points), model, bands)
+    frequency = _polished(bands, frequency, model, baseline, config.final_points)
+    # A candidate at the range's edge may have its top beyond it.
+    return Choice(min(max(frequency, limits[0]), limits[1]), model, bands)
 
 
 def _highest(scores: Floats) -> tuple[int, int]:
