@@ -72,7 +72,7 @@ def extract(
     >>> night = np.arange(50.0)
     >>> epochs = pd.DataFrame({"object_id": "star", "band": "V", "mjd": night, "mag": np.sin(night), "mag_err": 0.1})
     >>> extract(epochs, ["Mean", "Std"]).round(3).to_dict("records")
-    [{'object_id': 'star', 'Mean_V': 0.006, 'Std_V': 0.71}]
+    [{'object_id': 'star', 'Mean_V': 0.003, 'Std_V': 0.708}]
     """
     table = _sorted_by_object(_as_table(epochs))
     chosen_bands = tuple(bands) if bands is not None else order_bands(_distinct(table, BAND))

@@ -135,3 +135,13 @@ def test_leaving_a_set_incomplete_is_said_aloud(two_band_epochs: pd.DataFrame) -
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert set(features.columns) < set(extract(few).columns)
+
+
+def test_the_example_in_the_docstring_is_true() -> None:
+    import doctest
+
+    from lcdvt.features import extraction
+
+    outcome = doctest.testmod(extraction)
+    assert outcome.attempted > 0
+    assert outcome.failed == 0
