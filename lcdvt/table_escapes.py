@@ -21,6 +21,10 @@ _LATEX = {
     # without the braces, two of these side by side would be set as one sign
     "'": "{'}",
     "`": "{`}",
+    # after a line's end, a bare one of these would be read as an option of the line break
+    "[": "{[}",
+    "]": "{]}",
+    "*": "{*}",
     "→": r"$\rightarrow$",
     "±": r"$\pm$",
     "−": "$-$",
@@ -76,4 +80,4 @@ def _latex_sign(sign: str) -> str:
         command = command.replace("lamda", "lambda").replace("Lamda", "Lambda")
         if command in _GREEK_COMMANDS:
             return f"$\\{command}$"
-    return f"[U+{ord(sign):04X}]"
+    return f"{{[}}U+{ord(sign):04X}{{]}}"

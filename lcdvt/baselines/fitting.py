@@ -14,16 +14,27 @@ from lcdvt.dataset import UNLABELLED
 
 @dataclass(frozen=True)
 class ClassProbabilities:
-    """A fitted scikit-learn classifier that answers with a column for every class of the problem."""
+    """A fitted scikit-learn classifier that answers with a column for every class of the problem.
+
+    Parameters
+    ----------
+    estimator
+        Knows the classes it saw.
+    n_classes
+        Of the problem.
+    features
+        Which columns it learned from.
+    """
 
     estimator: Any
     n_classes: int
+    features: NDArray[np.bool_]
 
     def __call__(self, x: NDArray[np.floating]) -> NDArray[np.float64]:
         """Return (rows, classes), zero for classes the classifier never saw."""
         everything = np.zeros((len(x), self.n_classes))
         if len(x):
-            everything[:, self.estimator.classes_] = self.estimator.predict_proba(x)
+            everything[:, self.estimator.classes_] = self.estimator.predict_proba(x[:, self.features])
         return everything
 
 
@@ -34,13 +45,19 @@ def fit_classes(
     n_classes: int,
     weights: NDArray[np.float64] | None = None,
 ) -> ClassProbabilities:
-    """Fit a scikit-learn classifier; where only one class is labelled, the answer is always that class."""
+    """Fit a scikit-learn classifier; where only one class is labelled, the answer is always that class.
+
+    Features that no labelled object has are left out: nothing can be learned of them, and boosting cannot bin them.
+    """
     if not len(y):
         raise BaselineError("a baseline has no labelled object to learn from: draw some labels, or leave its row out.")
     if len(np.unique(y)) == 1:
         estimator = DummyClassifier(strategy="most_frequent")
-    estimator.fit(x, y, sample_weight=weights)
-    return ClassProbabilities(estimator, n_classes)
+    features = ~np.isnan(x).all(axis=0)
+    if not features.any():
+        raise BaselineError("no labelled object has any feature: extract features first, or leave the row out.")
+    estimator.fit(x[:, features], y, sample_weight=weights)
+    return ClassProbabilities(estimator, n_classes, features)
 
 
 def pooled_imputer(problem: TransferProblem) -> SimpleImputer:
