@@ -199,6 +199,8 @@ class Survey:
     mag_sentinels: tuple[float, ...] = ()
     err_sentinels: tuple[float, ...] = ()
     period_range: tuple[float, float] = (0.1, 1000.0)
+    pairing_days: float = 0.0
+    """Epochs of two bands this close in time are compared as one; 0 for bands observed at the same moment."""
     clean: str | tuple[dict[str, Any], ...] = "fats"
     classes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     class_folders: tuple[str, ...] = ()
@@ -215,6 +217,8 @@ class Survey:
         low, high = self.period_range
         if not 0 < low < high:
             raise SurveyError(f"survey {self.name!r}: period_range = [{low}, {high}]: two growing numbers of days.")
+        if self.pairing_days < 0:
+            raise SurveyError(f"survey {self.name!r}: pairing_days = {self.pairing_days}: zero or more days.")
         if self.magnitude_kind not in MAGNITUDE_KINDS:
             raise SurveyError(f"survey {self.name!r}: magnitude.kind: use one of {', '.join(MAGNITUDE_KINDS)}.")
         for form in self.formats:
@@ -278,9 +282,9 @@ def survey_from_toml(text: str, where: str) -> Survey:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SurveyError(f"{where} is not valid TOML: {error}.") from error
-    top = ("name", "title", "citation", "bands", "period_range", "clean", "time", "magnitude", "sentinels", "classes",
-           "class_folders", "formats")  # fmt: skip
-    _take(table, where, top)
+    top = "name title citation bands period_range pairing_days clean class_folders"
+    sections = "time magnitude sentinels classes formats"
+    _take(table, where, (*top.split(), *sections.split()))
     try:
         time, magnitude, sentinels = (dict(table.get(key, {})) for key in ("time", "magnitude", "sentinels"))
         _take(time, f"{where}: [time]", ("system", "zero_point", "scale"))
@@ -301,6 +305,7 @@ def survey_from_toml(text: str, where: str) -> Survey:
             mag_sentinels=tuple(float(value) for value in sentinels.get("mag", ())),
             err_sentinels=tuple(float(value) for value in sentinels.get("err", ())),
             period_range=(float(low), float(high)),
+            pairing_days=float(table.get("pairing_days", 0.0)),
             clean=clean if isinstance(clean, str) else tuple(dict(step) for step in clean),
             classes={
                 name: tuple(str(alias) for alias in aliases) for name, aliases in table.get("classes", {}).items()

@@ -1,5 +1,6 @@
 """The two consoles (answers on stdout, everything else on stderr) and the progress display."""
 
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -11,7 +12,10 @@ from lcdvt.progress import Progress
 
 SECONDS_BETWEEN_LOG_LINES = 10.0
 
-out = Console(soft_wrap=True)
+# In a file or a pipe there is no width to keep to, and a table cut at 80 columns is of no use.
+PIPE_WIDTH = 160
+
+out = Console(soft_wrap=True, width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH)
 err = Console(stderr=True, soft_wrap=True, highlight=False)
 
 

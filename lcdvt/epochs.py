@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from lcdvt import __version__
 from lcdvt.catalogs.curves import RawCurves, RawObject
-from lcdvt.catalogs.survey import Survey
+from lcdvt.catalogs.survey import ANY_DAYS, Survey
 from lcdvt.errors import WorkspaceError
 from lcdvt.names import BAND, MAG, MAG_ERR, MJD, OBJECT_ID
 
@@ -29,6 +29,8 @@ EPOCHS_SCHEMA: Final = pa.schema(
         pa.field(MAG_ERR, pa.float64()),
     ]
 )
+PLAUSIBLE_MJD: Final = (0.0, 200_000.0)
+"""From 1858, before the first plates, to the year 2406: a date outside was written wrongly or misunderstood."""
 UNITS: Final = {MJD: "d", MAG: "mag", MAG_ERR: "mag"}
 
 # Why an epoch was dropped before any cleaning rule looked at it.
@@ -36,7 +38,8 @@ MISSING_VALUE: Final = "missing value or sentinel"
 BAD_ERROR: Final = "error not positive"
 OTHER_BAND: Final = "band not described in the survey"
 REPEATED: Final = "exact repetition"
-_REASONS: Final = ("", MISSING_VALUE, BAD_ERROR, OTHER_BAND)
+BAD_DATE: Final = "date out of range"
+_REASONS: Final = ("", MISSING_VALUE, BAD_ERROR, OTHER_BAND, BAD_DATE)
 _SENTINEL_TOLERANCE: Final = 1e-6
 _VOTABLE_TEXT_LENGTH: Final = 64
 _POGSON: Final = 2.5 / np.log(10.0)
@@ -120,6 +123,9 @@ def block_from_raw(survey: Survey, curves: RawCurves) -> EpochBlock:
             mag, err = survey.flux_zero_point - 2.5 * np.log10(mag), _POGSON * err / mag
     reason = np.zeros(mag.size, dtype=np.int64)
     reason[~(np.isfinite(err) & (err > 0))] = _REASONS.index(BAD_ERROR)
+    mjd = raw.time + survey.time.offset_to_mjd
+    if survey.time.system != ANY_DAYS:
+        reason[~((mjd > PLAUSIBLE_MJD[0]) & (mjd < PLAUSIBLE_MJD[1]))] = _REASONS.index(BAD_DATE)
     reason[raw.band_index < 0] = _REASONS.index(OTHER_BAND)
     reason[missing | ~np.isfinite(mag) | ~np.isfinite(raw.time)] = _REASONS.index(MISSING_VALUE)
     # Rows on disk are sorted by the band's name, while the survey lists its bands from blue to red.
@@ -144,7 +150,7 @@ def block_from_raw(survey: Survey, curves: RawCurves) -> EpochBlock:
         segment_object=filled // by_name.size,
         segment_band=by_name[filled % by_name.size],
         start=np.append(start[filled], order.size),
-        mjd=raw.time[order] + survey.time.offset_to_mjd,
+        mjd=mjd[order],
         mag=mag[order],
         err=err[order],
         dropped_epochs=dropped,

@@ -46,7 +46,7 @@ def run_batches(
     if dask is not None:
         with _dask_client(dask, jobs) as client:
             yield from _in_order(
-                client.get_executor(retries=DASK_RETRIES), function, batches, sum(client.ncores().values())
+                client.get_executor(pure=False, retries=DASK_RETRIES), function, batches, sum(client.ncores().values())
             )
         return
     jobs = default_jobs() if jobs is None else jobs

@@ -23,7 +23,7 @@ from lcdvt.known_objects import KnownObjects
 from lcdvt.labels import catalogue_beside, lies_in_simulation, load_catalogue, tables_beside
 from lcdvt.manifest import BatchRecord, Journal, input_key, locked
 from lcdvt.objects import write_objects
-from lcdvt.part import BatchTask, PartResult, make_part, objects_folder
+from lcdvt.part import BatchTask, PartResult, make_part, objects_folder, survey_features
 from lcdvt.progress import Progress, silent
 from lcdvt.workspace import SurveyFolder, workspace_folder, write_atomically
 
@@ -103,7 +103,7 @@ def ingest(
     described = survey if isinstance(survey, Survey) else guess_survey(files) if survey is None else find_survey(survey)
     rule_name = described.clean if clean is None else clean
     rule = find_rule(rule_name, "--clean" if clean is not None else f"survey {described.name}")
-    config = feature_config(described, features, engine)
+    config = None if features == NO_FEATURES else survey_features(described, features, engine)
     folder = SurveyFolder(workspace_folder(data) / (name or described.name))
 
     with locked(folder.progress):
@@ -187,14 +187,6 @@ def _ingest_new(
         problems.extend(part.problems[: max(PROBLEMS_KEPT - len(problems), 0)])
         progress(objects, total, f"{len(problems)} problems" if problems else "")
     return objects, problems, False
-
-
-def feature_config(survey: Survey, features: str | Sequence[str], engine: Engine) -> FeatureConfig | None:
-    """Return what to extract from the survey; None for "none"."""
-    if features == NO_FEATURES:
-        return None
-    chosen = features if isinstance(features, str) else tuple(features)
-    return FeatureConfig(survey.bands, chosen, engine, survey.period_range)
 
 
 def list_batches(

@@ -3,6 +3,7 @@
 import json
 import os
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +20,7 @@ from lcdvt.catalogs.files import MEMBER_SEPARATOR
 from lcdvt.catalogs.survey import Survey
 from lcdvt.clean import Step, clean
 from lcdvt.epochs import EpochBlock, block_from_raw, epochs_metadata
-from lcdvt.features.config import FeatureConfig
+from lcdvt.features.config import Engine, FeatureConfig
 from lcdvt.features.extraction import extract_table, extraction_report
 from lcdvt.names import BAND, DEC, OBJECT_ID, RA, SOURCE, SURVEY_LABEL, n_epochs_column
 from lcdvt.workspace import SurveyFolder, part_name, writable
@@ -127,6 +128,12 @@ def make_part(task: BatchTask) -> PartResult:
         result.feature_gaps.update(extraction_report(features).curves)
         write_part(features.replace_schema_metadata(features_metadata(task.survey, task.features)), to_features)
     return result
+
+
+def survey_features(survey: Survey, features: str | Sequence[str], engine: Engine) -> FeatureConfig:
+    """Return what to extract from a survey's light curves."""
+    chosen = features if isinstance(features, str) else tuple(features)
+    return FeatureConfig(survey.bands, chosen, engine, survey.period_range, pairing_days=survey.pairing_days)
 
 
 def features_metadata(survey: Survey, config: FeatureConfig) -> dict[str, str]:

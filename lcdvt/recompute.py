@@ -16,7 +16,7 @@ from lcdvt.features.config import Engine, FeatureConfig
 from lcdvt.features.extraction import extract_table, extraction_report
 from lcdvt.features.gate import GateReport
 from lcdvt.manifest import locked
-from lcdvt.part import features_metadata, write_part
+from lcdvt.part import features_metadata, survey_features, write_part
 from lcdvt.progress import Progress, silent
 from lcdvt.workspace import open_survey, write_atomically
 
@@ -72,8 +72,7 @@ def extract_survey(
         Called with the number of objects done.
     """
     stored = open_survey(name, data)
-    chosen = features if isinstance(features, str) else tuple(features)
-    config = FeatureConfig(stored.survey.bands, chosen, engine, stored.survey.period_range)
+    config = survey_features(stored.survey, features, engine)
     parts = sorted(stored.folder.epochs.glob("part-*.parquet"))
     if not parts:
         raise WorkspaceError(f"survey {name!r} has no epochs in {stored.folder.epochs}: ingest it again with --force.")

@@ -1,0 +1,64 @@
+"""The same batches here, on a pool and on a cluster: same results, in order."""
+
+import os
+import signal
+
+import pyarrow as pa
+import pytest
+
+from lcdvt.errors import LcdvtError
+from lcdvt.executors import run_batches
+
+
+def square(number: int) -> int:
+    return number * number
+
+
+def first_value(table: pa.Table) -> int:
+    return int(table["x"][0].as_py())
+
+
+def die(number: int) -> int:
+    if number == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def fail(number: int) -> int:
+    raise LcdvtError(f"number {number} is wrong")
+
+
+@pytest.mark.parametrize("how", [{"jobs": 1}, {"jobs": 2}, {"dask": "local", "jobs": 2}])
+def test_results_come_in_order(how):
+    assert list(run_batches(square, iter(range(25)), **how)) == [number * number for number in range(25)]
+
+
+def test_slices_of_one_table_are_different_batches_for_dask():
+    table = pa.table({"x": list(range(12))})
+    slices = [table.slice(start, 3) for start in (0, 3, 6, 9)]
+    assert list(run_batches(first_value, slices, dask="local", jobs=2)) == [0, 3, 6, 9]
+
+
+def test_batches_are_taken_as_they_are_needed():
+    taken = []
+
+    def batches():
+        for number in range(100):
+            taken.append(number)
+            yield number
+
+    results = run_batches(square, batches(), jobs=2)
+    next(results)
+    assert len(taken) <= 5
+    results.close()
+
+
+def test_a_worker_that_dies_is_said_in_a_sentence():
+    with pytest.raises(LcdvtError, match="worker process died"):
+        list(run_batches(die, range(6), jobs=2))
+
+
+@pytest.mark.parametrize("how", [{"jobs": 1}, {"jobs": 2}])
+def test_a_users_error_in_a_worker_stays_a_users_error(how):
+    with pytest.raises(LcdvtError, match="number 0 is wrong"):
+        list(run_batches(fail, range(3), **how))
