@@ -6,11 +6,13 @@ from typing import Annotated
 import typer
 
 from lcdvt import __version__
-from lcdvt.cli import experiment, features, surveys
+from lcdvt.cli import experiment, features, runs, surveys
 from lcdvt.cli.console import err
 from lcdvt.cli.extract import extract
 from lcdvt.cli.ingest import ingest
+from lcdvt.cli.predict import predict
 from lcdvt.cli.simulate import simulate
+from lcdvt.cli.transfer import transfer
 from lcdvt.cli.tune import tune
 from lcdvt.errors import LcdvtError
 
@@ -47,6 +49,9 @@ app.command()(simulate)
 app.command()(ingest)
 app.add_typer(features.app, name="features")
 app.command()(extract)
+app.command()(transfer)
+app.command()(predict)
+app.add_typer(runs.app, name="runs")
 app.command()(tune)
 app.add_typer(experiment.app, name="experiment")
 

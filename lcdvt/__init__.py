@@ -24,10 +24,13 @@ _PUBLIC: dict[str, str] = {
     "Survey": "lcdvt.catalogs.survey",
     "extract": "lcdvt.features.extraction",
     "extract_survey": "lcdvt.recompute",
+    "TransferResult": "lcdvt.transfer_run",
     "find_survey": "lcdvt.catalogs.registry",
     "ingest": "lcdvt.ingestion",
     "open_survey": "lcdvt.workspace",
+    "predict": "lcdvt.prediction",
     "simulate": "lcdvt.simulator.run",
+    "transfer": "lcdvt.transfer_run",
 }
 
 __all__ = ["__version__", *sorted(_PUBLIC)]

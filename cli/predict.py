@@ -1,0 +1,32 @@
+"""`lcdvt predict`: a saved run on new light curves."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lcdvt.cli.console import out, progress_display
+
+
+def predict(
+    run: Annotated[str, typer.Argument(help="A run's name (`lcdvt runs`) or folder.")],
+    what: Annotated[str, typer.Argument(help="An ingested survey, or raw light curves.", metavar="SURVEY|PATH")],
+    output: Annotated[Path, typer.Option("--out", help="The table to write: .parquet, .csv, .fits or .vot.")],
+    like: Annotated[str | None, typer.Option(help="Use this survey's layers; default: same name, else target.")] = None,
+    survey: Annotated[str | None, typer.Option(help="For raw files: a survey's name or TOML file.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Worker processes; default: all cores.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Workspace folder; default: $LCDVT_DATA or ./lcdvt-data.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the table.")] = False,
+) -> None:
+    """Classify light curves: probability per class, best class, entropy and disagreement of the members."""
+    from lcdvt.prediction import predict as classify
+
+    with progress_display("predict") as progress:
+        result = classify(
+            run, what, output, like=like, survey=survey, jobs=jobs, data=data, force=force, progress=progress
+        )
+    out.print(f"{result.objects} objects of {result.survey} classified by {result.run}: {result.path}", markup=False)
+    for label, count in result.classes.items():
+        out.print(f"  {label} {count}", markup=False)
+    if result.without_features:
+        out.print(f"  not classified {result.without_features} (the column `reason` says why)", markup=False)

@@ -1,0 +1,168 @@
+"""The verb `predict`: a saved run on new light curves, part by part."""
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import torch
+
+from lcdvt.alignment import align_features
+from lcdvt.dvt.ensemble import predict as predict_members
+from lcdvt.errors import LcdvtError
+from lcdvt.ingestion import ingest
+from lcdvt.names import OBJECT_ID
+from lcdvt.progress import Progress, silent
+from lcdvt.run_list import find_run
+from lcdvt.store import SavedRun, load_run
+from lcdvt.workspace import StoredSurvey, open_survey, write_atomically
+
+NO_FEATURES: Final = "no usable features: too few epochs in the bands the run needs"
+ASTROPY_FORMATS: Final = {".fits": "fits", ".vot": "votable", ".xml": "votable"}
+FORMATS: Final = (".parquet", ".csv", *ASTROPY_FORMATS)
+
+
+class PredictionError(LcdvtError):
+    """A run that does not fit the light curves, or a place where the answer cannot go."""
+
+
+@dataclass(frozen=True)
+class PredictResult:
+    """What was classified, and where the table is."""
+
+    run: str
+    survey: str
+    path: Path
+    objects: int
+    without_features: int
+    classes: dict[str, int]
+
+
+def predict(
+    run: str | Path,
+    what: str | Path,
+    out: str | Path,
+    *,
+    like: str | None = None,
+    survey: str | None = None,
+    jobs: int | None = None,
+    data: str | Path | None = None,
+    force: bool = False,
+    progress: Progress = silent,
+) -> PredictResult:
+    """Classify light curves with a saved run and write one row per object.
+
+    Parameters
+    ----------
+    run
+        A run's name in the workspace, or its folder.
+    what
+        An ingested survey's name, or raw light curves (read as `ingest` reads them, kept nowhere).
+    out
+        Where to write: .parquet or .csv (streamed), .fits or .vot (these two are built in memory).
+    like
+        The survey of the run whose own layers to use; None takes the one of the same name, else the run's target.
+    survey
+        For raw files: a survey's name or TOML file, if the files do not tell.
+    jobs, data, force, progress
+        As in `ingest`; `force` overwrites `out`.
+    """
+    target = Path(out)
+    if target.suffix not in FORMATS:
+        raise PredictionError(f"{target}: write to a file ending in {', '.join(FORMATS)}.")
+    if target.exists() and not force:
+        raise PredictionError(f"{target} exists: use --force to overwrite it.")
+    folder = find_run(run, data)
+    saved = load_run(folder)
+    if not Path(what).exists():
+        stored = open_survey(str(what), data)
+        return _classify(folder.name, saved, stored, target, like, progress)
+    with tempfile.TemporaryDirectory() as scratch:
+        ingested = ingest(what, survey=survey, catalog="none", jobs=jobs, data=scratch)
+        return _classify(folder.name, saved, open_survey(ingested.name, scratch), target, like, progress)
+
+
+def _classify(
+    name: str, saved: SavedRun, stored: StoredSurvey, target: Path, like: str | None, progress: Progress
+) -> PredictResult:
+    surveys = saved.description.surveys
+    head = like or (stored.name if stored.name in surveys else surveys[-1])
+    if head not in surveys:
+        raise PredictionError(f"--like {head}: the run {name} knows {', '.join(surveys)}.")
+    counted: dict[str, int] = {}
+    objects = missing = 0
+
+    def frames() -> Iterator[pd.DataFrame]:
+        nonlocal objects, missing
+        for part in sorted(stored.folder.features.glob("part-*.parquet")):
+            frame = classify_frame(saved, pq.read_table(part).to_pandas(), stored.survey.bands, surveys.index(head))
+            objects += len(frame)
+            missing += int(frame["predicted"].isna().sum())
+            for label, count in frame["predicted"].value_counts().items():
+                counted[str(label)] = counted.get(str(label), 0) + int(count)
+            progress(objects, None)
+            yield frame
+
+    write_atomically(target, lambda path: _write(frames(), path, target.suffix))
+    if objects == 0:
+        target.unlink(missing_ok=True)
+        raise PredictionError(f"survey {stored.name!r} has no features: run `lcdvt extract {stored.name}`.")
+    return PredictResult(name, stored.name, target, objects, missing, dict(sorted(counted.items())))
+
+
+def classify_frame(saved: SavedRun, features: pd.DataFrame, bands: tuple[str, ...], head: int) -> pd.DataFrame:
+    """Return each object's probabilities, best class, entropy, disagreement, and a reason where there is none."""
+    wanted = saved.scaler.features
+    # What the run does not know falls out here, and what this survey does not have is missing.
+    aligned = align_features(features, bands, len(bands)).reindex(columns=[OBJECT_ID, *wanted])
+    values = aligned[list(wanted)].to_numpy(dtype=float)
+    usable = np.isfinite(values).any(axis=1)
+    scaled = saved.scaler.apply(np.where(np.isfinite(values), values, np.nan), head)
+    with torch.no_grad():
+        opinion = predict_members(saved.model, torch.from_numpy(scaled), head)
+    classes = np.array(saved.description.classes, dtype=object)
+    probability = opinion.probability.numpy().astype(float)
+    columns = {f"p_{label}": np.where(usable, probability[:, i], np.nan) for i, label in enumerate(classes)}
+    return pd.DataFrame(
+        {
+            OBJECT_ID: aligned[OBJECT_ID],
+            "predicted": np.where(usable, classes[probability.argmax(axis=1)], None),
+            **columns,
+            "entropy": np.where(usable, opinion.entropy.numpy(), np.nan),
+            "disagreement": np.where(usable, opinion.disagreement.numpy(), np.nan),
+            "reason": np.where(usable, None, NO_FEATURES),
+        }
+    )
+
+
+def _write(frames: Iterator[pd.DataFrame], path: Path, suffix: str) -> None:
+    if suffix == ".csv":
+        for number, frame in enumerate(frames):
+            frame.to_csv(path, mode="a" if number else "w", header=number == 0, index=False)
+        return
+    if suffix == ".parquet":
+        writer: pq.ParquetWriter | None = None
+        for frame in frames:
+            table = pa.Table.from_pandas(frame, schema=_schema(frame), preserve_index=False)
+            writer = writer or pq.ParquetWriter(path, table.schema, compression="zstd")
+            writer.write_table(table)
+        if writer is not None:
+            writer.close()
+        return
+    from astropy.table import Table
+
+    whole = pd.concat(list(frames), ignore_index=True)
+    text = [OBJECT_ID, "predicted", "reason"]
+    columns = {name: whole[name].fillna("").astype(str).to_numpy(dtype=str) for name in text}
+    ordered = {name: columns.get(name, whole[name].to_numpy()) for name in whole.columns}
+    Table(ordered).write(path, format=ASTROPY_FORMATS[suffix], overwrite=True)
+
+
+def _schema(frame: pd.DataFrame) -> pa.Schema:
+    text = {OBJECT_ID, "predicted", "reason"}
+    return pa.schema([(name, pa.string() if name in text else pa.float64()) for name in frame.columns])

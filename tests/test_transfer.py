@@ -1,0 +1,220 @@
+"""Raw files to a classified survey, as a user does it: simulate, ingest, transfer, predict, runs."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import lcdvt
+from lcdvt.alignment import DEPENDS_ON_ZERO_POINT, align_features
+from lcdvt.errors import LcdvtError
+from lcdvt.store import load_run
+
+QUICK = {"members": 2, "repeats": 2, "steps": 40, "labels": "10%", "rows": ["gmm-transfer", "forest-target"]}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory) -> Path:
+    """Two small simulated surveys of HiTS' kind, ingested."""
+    folder = tmp_path_factory.mktemp("surveys")
+    for name, seed in (("old", 1), ("new", 2)):
+        lcdvt.simulate("hits", folder / name, objects=160, seed=seed)
+        lcdvt.ingest(folder / name, name=name, data=folder / "data", jobs=1)
+    return folder / "data"
+
+
+@pytest.fixture(scope="module")
+def result(data) -> "lcdvt.TransferResult":
+    return lcdvt.transfer("old", "new", data=data, name="first", **QUICK)
+
+
+def test_every_row_of_the_table_is_filled_and_marked_simulated(result):
+    table = result.table()
+    assert "simulated" in table.title
+    assert {row.name for row in result.scores} == {"gmm-transfer", "forest-target", "dvt-ensemble"}
+    for row in result.scores:
+        assert len(row.draws) == 2
+        assert all(0 <= draw.macro_f1 <= 1 for draw in row.draws)
+    assert result._repr_html_().count("<tr") >= 3
+
+
+def test_dvt_learns_something(result):
+    ensemble = next(row for row in result.scores if row.name == "dvt-ensemble")
+    assert np.mean(ensemble.column()) > 0.6
+
+
+def test_predictions_are_probabilities_for_every_target_object(result, data):
+    table = pd.read_parquet(result.folder / "predictions.parquet")
+    assert sorted(table["object_id"]) == sorted(lcdvt.open_survey("new", data).objects()["object_id"])
+    probabilities = table.filter(like="p_")
+    assert np.allclose(probabilities.sum(axis=1), 1, atol=1e-5)
+    assert table["in_draw"].sum() == sum(result.circumstances.labels_per_class[0].values())
+
+
+def test_the_same_seed_gives_the_same_result(result, data):
+    again = lcdvt.transfer("old", "new", data=data, name="again", **QUICK)
+    pd.testing.assert_frame_equal(again.predictions, result.predictions)
+    assert again.scores == result.scores
+
+
+def test_labels_outside_the_draw_are_never_used(result, data, monkeypatch):
+    """Permute every target label that is not in the draw: the probabilities stay the same, bit for bit."""
+    from lcdvt import transfer_run
+
+    honest = transfer_run.run_draw
+    probabilities = []
+
+    def run_with_permuted_labels(task):
+        from dataclasses import replace
+
+        drawn = task.dataset.draw([task.source_labels, task.target_labels], task.seed)
+        outside = np.flatnonzero(task.dataset.rows_of(1) & (drawn < 0) & (task.dataset.y >= 0))
+        y = task.dataset.y.copy()
+        y[outside] = np.random.default_rng(0).permutation(y[outside])
+        permuted = replace(task, dataset=replace(task.dataset, y=y))
+        assert (permuted.dataset.y != task.dataset.y).any()
+        # Which objects are drawn depends on the labels themselves; here the draw is kept and the rest permuted.
+        monkeypatch.setattr(type(task.dataset), "draw", lambda self, budgets, seed: drawn)
+        outcome = honest(permuted)
+        monkeypatch.undo()
+        probabilities.append(outcome.probability)
+        return outcome
+
+    monkeypatch.setattr(transfer_run, "run_draw", run_with_permuted_labels)
+    lcdvt.transfer("old", "new", data=data, name="permuted", **{**QUICK, "repeats": 1})
+    expected = result.predictions.filter(like="p_").to_numpy()
+    assert np.array_equal(probabilities[0], expected)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "fits", "vot"])
+def test_a_saved_run_classifies_an_ingested_survey(result, data, tmp_path, suffix):
+    answer = lcdvt.predict("first", "new", tmp_path / f"stars.{suffix}", data=data)
+    assert answer.objects == len(lcdvt.open_survey("new", data).objects())
+    assert sum(answer.classes.values()) + answer.without_features == answer.objects
+    if suffix == "parquet":
+        table = pd.read_parquet(answer.path).set_index("object_id")
+        trained = result.predictions.set_index("object_id")
+        known = table["predicted"].notna()
+        columns = [column for column in table if column.startswith("p_")]
+        difference = (table[columns] - trained[columns])[known].abs().to_numpy()
+        assert difference.max() < 1e-5, "the saved run says the same as the training did"
+
+
+def test_raw_files_are_classified_and_short_ones_have_a_reason(result, data, tmp_path):
+    lcdvt.simulate("hits", tmp_path / "fresh", objects=20, seed=9)
+    victim = sorted((tmp_path / "fresh").rglob("*.dat"))[0]
+    lines = victim.read_text().splitlines(keepends=True)
+    victim.write_text("".join(lines[:14]))
+    toml = lcdvt.find_survey("hits").toml.replace('clean = "hits"', 'clean = "none"')
+    (tmp_path / "any.toml").write_text(toml.replace('name = "hits"', 'name = "raw"'))
+    answer = lcdvt.predict(
+        "first", tmp_path / "fresh", tmp_path / "s.csv", survey=str(tmp_path / "any.toml"), data=data, jobs=1
+    )
+    table = pd.read_csv(answer.path)
+    assert len(table) == answer.objects == 20
+    assert table["predicted"].notna().sum() + answer.without_features == 20
+
+
+def test_runs_load_and_are_listed(result, data, lcdvt):
+    assert load_run(result.folder).description.surveys == ("old", "new")
+    answer = lcdvt("runs", "--data", data)
+    assert "first" in answer.stdout
+    assert "old → new" in answer.stdout
+    shown = lcdvt("runs", "show", "first", "--data", data)
+    assert "labels: 10%" in shown.stdout
+
+
+def test_the_command_prints_the_table_and_writes_json(data, lcdvt, tmp_path):
+    arguments = [
+        "--source",
+        "old",
+        "--target",
+        "new",
+        "--labels",
+        "10%",
+        "--members",
+        1,
+        "--repeats",
+        1,
+        "--steps",
+        10,
+        "--rows",
+        "forest-target",
+    ]
+    answer = lcdvt("transfer", *arguments, "--jobs", 1, "--data", data, "--name", "cli", "--json", tmp_path / "t.json")
+    assert answer.returncode == 0, answer.stderr
+    assert "Random forest" in answer.stdout
+    assert "macro F1" in answer.stdout
+    assert "forest-target" in json.dumps(json.loads((tmp_path / "t.json").read_text()))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--source", "old", "--target", "nowhere"], "not ingested"),
+        (["--source", "old", "--target", "old"], "both source and target"),
+        (["--source", "old", "--target", "new", "--labels", "0%"], "--labels 0%"),
+        (["--source", "old", "--target", "new", "--labels", "200%"], "--labels 200%"),
+        (["--source", "old", "--target", "new", "--rows", "magic"], "is not a row"),
+        (["--source", "old", "--target", "new", "--preset", "magic"], "no preset named"),
+        (["--source", "old", "--target", "new", "--name", "first"], "exists: use --force"),
+        (["--source", "old", "--target", "new", "--mode", "supervised"], "multi-task or transfer"),
+        (["--source", "old", "--target", "new", "--members", "0"], "at least one of each"),
+    ],
+)
+def test_what_cannot_be_transferred_is_one_sentence(result, data, lcdvt, arguments, said):
+    answer = lcdvt("transfer", *arguments, "--data", data)
+    assert answer.returncode == 2, answer.stdout + answer.stderr
+    assert said in answer.stderr
+    assert "Traceback" not in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nothing", "new", "--out", "x.csv"], "there is no run 'nothing'"),
+        (["first", "nowhere", "--out", "x.csv"], "not ingested"),
+        (["first", "new", "--out", "x.txt"], "ending in"),
+        (["first", "new", "--out", "x.csv", "--like", "mars"], "the run first knows old, new"),
+    ],
+)
+def test_what_cannot_be_predicted_is_one_sentence(result, data, lcdvt, arguments, said):
+    answer = lcdvt("predict", *arguments, "--data", data)
+    assert answer.returncode == 2, answer.stdout + answer.stderr
+    assert said in answer.stderr
+
+
+def test_with_every_label_in_use_there_is_a_run_but_no_score(data):
+    outcome = lcdvt.transfer(
+        "old", "new", "all", data=data, name="all", members=1, repeats=1, steps=5, rows=["forest-target"]
+    )
+    assert outcome.table() is None
+    assert len(outcome.predictions) > 0
+
+
+def test_bands_are_matched_by_their_place_and_zero_points_left_out():
+    features = pd.DataFrame(
+        {
+            "object_id": ["a"],
+            "Std_B": [1.0],
+            "Std_R": [2.0],
+            "Mean_B": [3.0],
+            "Color": [4.0],
+            "StetsonJ": [5.0],
+            "Period": [6.0],
+        }
+    )
+    two = align_features(features, ("B", "R"), 2)
+    assert list(two.columns) == ["object_id", "Std_1", "Std_2", "StetsonJ", "Period"]
+    one = align_features(features, ("B", "R"), 1)
+    assert list(one.columns) == ["object_id", "Std_1", "Period"]
+    assert "Mean" in DEPENDS_ON_ZERO_POINT
+
+
+def test_a_survey_without_labels_or_common_classes_is_refused(data, tmp_path):
+    lcdvt.simulate("hits", tmp_path / "blind", objects=30, seed=5)
+    lcdvt.ingest(tmp_path / "blind", name="blind", catalog="none", data=data, jobs=1)
+    with pytest.raises(LcdvtError, match="blind has no labels"):
+        lcdvt.transfer("blind", "new", data=data)
