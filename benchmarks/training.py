@@ -115,9 +115,9 @@ def plain_loop(config: DVTConfig, surveys: list[SurveyRows]) -> float:
 
 
 def engine(config: DVTConfig, surveys: list[SurveyRows], seeds: tuple[int, ...]) -> float:
-    """Train members in one batched run; return its seconds, all of it."""
-    data = TrainingData.from_surveys(surveys, [str(number) for number in range(CLASSES)], len(seeds))
+    """Train members in one batched run; return the seconds of all of it, from features to trained members."""
     started = clock()
+    data = TrainingData.from_surveys(surveys, [str(number) for number in range(CLASSES)], len(seeds))
     train(config, data, seeds)
     return clock() - started
 
