@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# The whole way on simulated surveys: raw files -> epochs -> features -> how many periods came out right.
+# The whole way on simulated surveys: raw files -> epochs -> features and periods -> labels carried over.
 set -euo pipefail
 folder="${DEMO:-demo}"
-stars="${DEMO_OBJECTS:-200}"
+stars="${DEMO_OBJECTS:-300}"
+draws="${DEMO_DRAWS:-3}"
 rm -rf "$folder"
 mkdir -p "$folder"
 cd "$folder"
@@ -34,4 +35,8 @@ print("simulated, seed 1: share of stars whose period is right within 1 %")
 print(pd.DataFrame(rows, columns=["survey", "class", "stars", "right", "right or half"]).to_string(index=False))
 PYTHON
 echo
-echo "The demo's files are in $folder: raw/ (simulated surveys) and lcdvt-data/ (what was ingested)."
+echo "== lcdvt transfer --source eros --target macho (simulated)"
+lcdvt transfer --source eros --target macho --labels 5% --members 5 --repeats "$draws"
+lcdvt predict eros-macho macho --out stars.parquet
+echo
+echo "The demo's files are in $folder: raw/ (simulated surveys), lcdvt-data/ (what was ingested and trained), stars.parquet."

@@ -91,5 +91,6 @@ def _print_summary(result: "IngestResult") -> None:
     if result.simulated:
         out.print("simulated: these light curves were made by lcdvt simulate.")
     if labels["catalogue"]:
-        what = "labels" if labels["catalogue_has_classes"] else "positions only: it has no class column"
+        matched = f"labels of {labels['labelled_by_catalogue']} objects"
+        what = matched if labels["catalogue_has_classes"] else "positions only: it has no class column"
         out.print(f"catalogue: {labels['catalogue']} ({what})", markup=False)

@@ -114,7 +114,10 @@ def run_draw(task: DrawTask) -> DrawResult:
 
 def _dvt_upper_bound(task: DrawTask, rows: SurveyRows) -> NDArray[np.float64]:
     """Return what DVT trained on all target labels says of each object, always by a member that did not see it."""
-    fold = assign_folds(rows.y, task.seed, UPPER_BOUND_FOLDS)
+    # The only object of its class is in every draw and never scored: every fold may learn from it.
+    known = rows.y[rows.y != UNLABELLED]
+    alone = np.isin(rows.y, np.flatnonzero(np.bincount(known) == 1))
+    fold = assign_folds(np.where(alone, UNLABELLED, rows.y), task.seed, UPPER_BOUND_FOLDS)
     y = np.stack([np.where(fold == number, UNLABELLED, rows.y) for number in range(UPPER_BOUND_FOLDS)])
     config = replace(task.config, training=replace(task.config.training, mode="semi-supervised", stop="never"))
     data = TrainingData.from_surveys([SurveyRows(rows.name, rows.x, y)], task.dataset.classes, UPPER_BOUND_FOLDS)

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lcdvt.catalogs.survey import Survey
+from lcdvt.errors import LcdvtError
 from lcdvt.labels import LabelCatalogue
 from lcdvt.names import CANONICAL_CLASSES, DEC, LABEL, OBJECT_ID, RA, SOURCE, SURVEY_LABEL, n_epochs_column
 from lcdvt.part import PART, objects_folder
@@ -50,6 +51,11 @@ def write_objects(folder: SurveyFolder, survey: Survey, catalogue: LabelCatalogu
                     classes[entry["values"]] += entry["counts"]
                 writer.write_table(objects.append_column(LABEL, labels).select(schema.names).cast(schema))
 
+    if catalogue is not None and catalogue.match_radius_arcsec is not None and not _any_position(folder):
+        raise LcdvtError(
+            f"no object of {survey.name} has a position of its own, its files carry none: "
+            f"match {catalogue.path} by id, without --match-radius."
+        )
     write_atomically(folder.objects, write)
     mapped = {*CANONICAL_CLASSES, *survey.classes}
     return {
@@ -59,6 +65,10 @@ def write_objects(folder: SurveyFolder, survey: Survey, catalogue: LabelCatalogu
         "labelled_by_catalogue": from_catalogue,
         "catalogue_has_classes": catalogue is not None and catalogue.classes is not None,
     }
+
+
+def _any_position(folder: SurveyFolder) -> bool:
+    return any(np.isfinite(chunk[RA].to_numpy() + chunk[DEC].to_numpy()).any() for chunk in _in_chunks(folder))
 
 
 def _in_chunks(folder: SurveyFolder) -> Iterator[pa.Table]:

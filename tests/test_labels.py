@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 import lcdvt
-from lcdvt.errors import InputFileError
+from lcdvt.errors import InputFileError, LcdvtError
 from lcdvt.labels import load_catalogue, parse_radius
 from raw_files import write_eros, write_macho
 
@@ -97,3 +97,11 @@ def test_a_useless_catalogue_is_refused_in_a_sentence(tmp_path, content):
     path.write_bytes(content)
     with pytest.raises(InputFileError, match=r"c\.csv"):
         load_catalogue(path)
+
+
+def test_matching_by_position_needs_positions(tmp_path, workspace):
+    write_eros(tmp_path / "eros", "lm001", ROWS)  # EROS-2 files carry no position
+    (tmp_path / "c.csv").write_text("class,ra,dec\nQSO,80,-69\n")
+    with pytest.raises(LcdvtError, match="by id, without --match-radius"):
+        lcdvt.ingest(tmp_path / "eros", catalog=tmp_path / "c.csv", match_radius="1arcsec", jobs=1, features="none")
+    assert lcdvt.ingest(tmp_path / "eros", jobs=1, features="none").nothing_new, "the light curves are kept"

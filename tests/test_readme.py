@@ -42,12 +42,13 @@ def test_every_command_and_every_line_of_python_runs_in_order(tmp_path):
 
 @pytest.mark.slow
 def test_the_demo_tells_its_story(tmp_path):
-    variables = environment() | {"DEMO": str(tmp_path / "demo"), "DEMO_OBJECTS": "30"}
+    variables = environment() | {"DEMO": str(tmp_path / "demo"), "DEMO_OBJECTS": "60", "DEMO_DRAWS": "1"}
     answer = subprocess.run(
         ["bash", ROOT / "demo.sh"], cwd=tmp_path, env=variables, capture_output=True, text=True, check=False
     )
     assert answer.returncode == 0, answer.stdout + answer.stderr
     assert answer.stdout.count("objects") >= 3
+    assert "eros → macho (simulated)" in answer.stdout
     assert "simulated, seed 1: share of stars whose period is right" in answer.stdout
 
 
