@@ -99,3 +99,12 @@ def test_selected_members_keep_their_weights() -> None:
     model.initialise(generators(3))
     x = torch.randn(7, 5)
     torch.testing.assert_close(model.select([2, 0]).probabilities(x, 1), model.probabilities(x, 1)[[2, 0]])
+
+
+def test_a_survey_can_start_as_a_copy_of_another() -> None:
+    model = DVT(ModelConfig(shared=(6,), latent=3), 2, (5, 5), 2)
+    model.initialise(generators(2))
+    x = torch.randn(7, 5)
+    assert not torch.equal(model.probabilities(x, 0), model.probabilities(x, 1))
+    model.start_survey_from(0, 1)
+    assert torch.equal(model.probabilities(x, 0), model.probabilities(x, 1))
