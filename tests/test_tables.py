@@ -40,7 +40,7 @@ def example(**changes: object) -> ResultTable:
         row("second", (0.70, 0.50, 0.90), (0.70, 0.50, 0.90)),
         row("bound", (0.99, 0.99, 0.99), (0.99, 0.99, 0.99), upper=True),
     ]
-    return build_table(scores, circumstances(**changes))
+    return build_table(scores, circumstances(2, **changes))
 
 
 def ours(table: ResultTable) -> dict[str, TableRow]:

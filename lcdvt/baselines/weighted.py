@@ -1,18 +1,18 @@
 """Source and target labels together, the few target labels weighted up: the strongest rival on real surveys."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from lcdvt.baselines.fitting import ClassProbabilities, balanced_weights, fit_classes, stratified_folds
 from lcdvt.baselines.forests import ForestConfig
 from lcdvt.baselines.problem import TransferProblem
 
-LEAST_PROBABILITY = 1e-3
+LEAST_PROBABILITY: Final = 1e-3
 
 
 @dataclass(frozen=True)
@@ -28,33 +28,47 @@ class WeightedConfig:
         the whole source and the other folds' labels.
     rounds, search_rounds
         Boosting rounds, or trees, of the final model and of the ones in the search.
-    learning_rate, leaves, bins, feature_share
+    learning_rate, search_learning_rate
+        Of boosting; the search has few rounds, so it learns faster in each.
+    leaves, bins, feature_share
         Of boosting: few bins and a random share of the features at each split cost a fraction of the time and
         score no worse.
     smallest_leaf
-        Least number of objects in a leaf.
+        Least number of objects in a leaf of boosting; a forest's trees are grown out.
     search_rows
         Most source objects used in the search.
     """
 
-    target_weights: tuple[float, ...] = (0.1, 0.5, 2.0)
+    target_weights: tuple[float, ...] = (0.3, 1.0, 3.0)
     folds: int = 3
-    rounds: int = 100
-    search_rounds: int = 20
+    rounds: int = 60
+    search_rounds: int = 12
     learning_rate: float = 0.1
+    search_learning_rate: float = 0.3
     leaves: int = 15
-    bins: int = 63
+    bins: int = 31
     feature_share: float = 0.3
-    smallest_leaf: int = 5
+    smallest_leaf: int = 10
     search_rows: int = 1500
 
 
+FOREST: Final = WeightedConfig(rounds=200, search_rounds=50)
+
+
 class WeightedBothSurveys:
-    """Boosting or a forest on the source plus class-balanced, weighted target labels."""
+    """Boosting or a forest on source and target labels, balanced by class within each survey.
+
+    Parameters
+    ----------
+    model
+        Which of the two.
+    config
+        How it learns.
+    """
 
     def __init__(self, model: Literal["boosting", "forest"], config: WeightedConfig | None = None) -> None:
         self.model = model
-        self.config = config or WeightedConfig()
+        self.config = config or (WeightedConfig() if model == "boosting" else FOREST)
         self.chosen_weight: float
         self._proba: ClassProbabilities
 
@@ -63,7 +77,7 @@ class WeightedBothSurveys:
         # histogram boosting would take every core; the callers spread draws over processes instead
         with threadpool_limits(limits=1):
             self.chosen_weight = self._choose_weight(problem, seed)
-            self._proba = self._fit(problem, self.chosen_weight, self.config.rounds, seed)
+            self._proba = self._fit(problem, self.chosen_weight, self._estimator(seed))
 
     def predict_proba(self, x: NDArray[np.floating]) -> NDArray[np.float64]:
         """Return the model's probabilities."""
@@ -84,31 +98,33 @@ class WeightedBothSurveys:
             for number in np.unique(fold[labelled]):
                 held_out = fold == number
                 part = replace(smaller, target_y=np.where(held_out, -1, problem.target_y))
-                proba = self._fit(part, candidate, self.config.search_rounds, seed)(problem.target_x[held_out])
+                model = self._fit(part, candidate, self._estimator(seed, search=True))
+                proba = model(problem.target_x[held_out])
                 truth_proba[held_out[labelled]] = proba[np.arange(len(proba)), problem.target_y[held_out]]
             losses.append(-np.average(np.log(np.maximum(truth_proba, LEAST_PROBABILITY)), weights=weights))
         return candidates[int(np.argmin(losses))]
 
-    def _fit(self, problem: TransferProblem, weight: float, rounds: int, seed: int) -> ClassProbabilities:
+    @staticmethod
+    def _fit(problem: TransferProblem, weight: float, estimator: Any) -> ClassProbabilities:
         source_x, source_y = problem.labelled_source()
         target_x, target_y = problem.labelled_target()
-        weights = np.ones(len(source_y) + len(target_y))
-        if len(target_y):
-            weights[len(source_y) :] = weight * max(len(source_y), 1) / len(target_y) * balanced_weights(target_y)
+        target_total = weight * max(len(source_y), 1)
+        weights = [balanced_weights(source_y), balanced_weights(target_y) * target_total / max(len(target_y), 1)]
         return fit_classes(
-            self._estimator(rounds, seed),
+            estimator,
             np.concatenate([source_x, target_x]),
             np.concatenate([source_y, target_y]),
             len(problem.classes),
-            weights,
+            np.concatenate(weights),
         )
 
-    def _estimator(self, rounds: int, seed: int) -> Any:
+    def _estimator(self, seed: int, search: bool = False) -> Any:
+        rounds = self.config.search_rounds if search else self.config.rounds
         if self.model == "forest":
-            return ForestConfig(trees=rounds, smallest_leaf=1, balanced=False).forest(seed)
+            return ForestConfig(trees=rounds, balanced=False).forest(seed)
         return HistGradientBoostingClassifier(
             max_iter=rounds,
-            learning_rate=self.config.learning_rate,
+            learning_rate=self.config.search_learning_rate if search else self.config.learning_rate,
             max_leaf_nodes=self.config.leaves,
             max_bins=self.config.bins,
             max_features=self.config.feature_share,
