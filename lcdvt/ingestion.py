@@ -118,6 +118,7 @@ def ingest(
                 "simulated": lies_in_simulation(inputs),
             }
         )
+        journal.check_parts(folder.root)
         _remove_unfinished(folder)
         new_objects, problems, nothing_new = _ingest_new(
             folder, journal, described, rule, config, files, jobs, dask, progress
@@ -181,8 +182,7 @@ def _ingest_new(
     for part in run_batches(make_part, tasks(), jobs=jobs, dask=dask):
         batch = waiting.pop(0)
         known.refuse_repeated(part)
-        part.commit()
-        journal.add(_record(part, batch))
+        journal.add(_record(part, batch, part.commit()))
         objects += part.objects
         problems.extend(part.problems[: max(PROBLEMS_KEPT - len(problems), 0)])
         progress(objects, total, f"{len(problems)} problems" if problems else "")
@@ -198,7 +198,7 @@ def list_batches(
         yield from stream_batches(survey, file, done.get(tuple(input_key(file)), 0))
 
 
-def _record(part: PartResult, batch: Batch) -> BatchRecord:
+def _record(part: PartResult, batch: Batch, sizes: dict[str, int]) -> BatchRecord:
     return BatchRecord(
         number=part.number,
         finished_inputs=[input_key(file) for file in batch.finished_inputs],
@@ -212,6 +212,7 @@ def _record(part: PartResult, batch: Batch) -> BatchRecord:
         dropped_objects=dict(part.dropped_objects),
         feature_gaps=dict(part.feature_gaps),
         problems=part.problems,
+        sizes=sizes,
     )
 
 

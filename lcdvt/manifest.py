@@ -34,6 +34,8 @@ class BatchRecord:
     dropped_objects: dict[str, int]
     feature_gaps: dict[str, int] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    sizes: dict[str, int] = field(default_factory=dict)
+    """Bytes of each file of the part; features may since have been computed anew."""
 
 
 def input_key(file: InputFile) -> list[Any]:
@@ -86,8 +88,6 @@ class Journal:
     def _append(self, line: dict[str, Any]) -> None:
         with writable(self.folder), self.path.open("ab") as journal:
             journal.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
-            journal.flush()
-            os.fsync(journal.fileno())
 
     def begin(self, settings: dict[str, Any]) -> None:
         """Write the settings once; an ingest with other settings is refused."""
@@ -102,6 +102,16 @@ class Journal:
                 "use --force to ingest it anew, or --name to keep both."
             )
 
+    def check_parts(self, root: Path) -> None:
+        """Refuse to add to a survey of which a part is missing or not as long as it was written."""
+        for record in self.records:
+            for name, size in record.sizes.items():
+                path = root / name
+                if name.startswith("features"):
+                    continue  # `lcdvt extract` may have written them anew
+                if not path.is_file() or path.stat().st_size != size:
+                    raise WorkspaceError(f"{path} is missing or damaged: ingest the survey anew with --force.")
+
     def plan(self, batch_objects: int) -> int:
         """Return the batch size of the interrupted plan, or write a new plan's."""
         if self.batch_objects is None or self.completed:
@@ -110,7 +120,7 @@ class Journal:
         return self.batch_objects
 
     def add(self, record: BatchRecord) -> None:
-        """Record a finished batch, safely on disk when this returns."""
+        """Record a finished batch."""
         self._append({"batch": asdict(record)})
         self.records.append(record)
 

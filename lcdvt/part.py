@@ -1,7 +1,6 @@
 """One batch becomes one part: read, arrange, clean, write. Runs in a worker, touches nothing else."""
 
 import json
-import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -70,11 +69,14 @@ class PartResult:
             for place in (self.folder.epochs, self.folder.features, objects_folder(self.folder))
         }
 
-    def commit(self) -> None:
-        """Put the part in place."""
+    def commit(self) -> dict[str, int]:
+        """Put the part in place and return the size of each of its files."""
+        sizes = {}
         for unfinished, final in self.staged.items():
             if unfinished.exists():
+                sizes[str(final.relative_to(self.folder.root))] = unfinished.stat().st_size
                 unfinished.replace(final)
+        return sizes
 
     def drop(self, repeated: dict[str, str]) -> None:
         """Leave out objects that another part has already (id -> where it was read from)."""
@@ -147,7 +149,10 @@ def features_metadata(survey: Survey, config: FeatureConfig) -> dict[str, str]:
 
 
 def write_part(table: pa.Table, path: Path) -> None:
-    """Write a part of epochs, features or objects; it is safely on disk when this returns.
+    """Write a part of epochs, features or objects.
+
+    It is not forced to the disk, which would cost more than reading the files did: the journal keeps each part's
+    size instead, and a part that a power cut left shorter is found out when the survey is next written.
 
     Dictionaries for all columns: ids and bands repeat, and so do magnitudes of three decimals (smaller and faster,
     measured). Without the Arrow schema readers get plain strings back, not dictionaries that differ from part to part.
@@ -159,8 +164,6 @@ def write_part(table: pa.Table, path: Path) -> None:
         ) as writer:
             writer.write_table(table)
             writer.add_key_value_metadata(table.schema.metadata or {})
-        with path.open("rb") as written:
-            os.fsync(written.fileno())
 
 
 def _objects_table(task: BatchTask, block: EpochBlock) -> pa.Table:

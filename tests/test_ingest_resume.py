@@ -223,3 +223,18 @@ def test_a_full_disk_is_one_sentence_and_what_was_finished_is_kept(tmp_path):
         assert len(pq.read_table(small / "eros" / "objects.parquet")) == 200
     finally:
         subprocess.run(["umount", small], check=False)
+
+
+@pytest.mark.parametrize("damage", ["cut", "gone"])
+def test_a_damaged_part_is_named_before_anything_is_added(tmp_path, workspace, damage):
+    make_survey(tmp_path / "eros", range(20))
+    lcdvt.ingest(tmp_path / "eros", jobs=1, features="none")
+    part = sorted((workspace / "eros" / "epochs").iterdir())[0]
+    if damage == "cut":
+        part.write_bytes(part.read_bytes()[:-10])
+    else:
+        part.unlink()
+    with pytest.raises(WorkspaceError, match=rf"{part.name} is missing or damaged"):
+        lcdvt.ingest(tmp_path / "eros", jobs=1, features="none")
+    lcdvt.ingest(tmp_path / "eros", jobs=1, features="none", force=True)
+    assert len(lcdvt.open_survey("eros").objects()) == 20
