@@ -58,12 +58,11 @@ def assemble(
 ) -> RawEpochs:
     """Put a file's columns together: wide rows become one entry per band, long rows have their band already."""
     if match.format.wide:
-        bands = [np.full(time.size, survey.bands.index(band.band), dtype=np.int64) for band in match.format.wide]
-        count = len(bands)
+        codes = np.array([survey.bands.index(band.band) for band in match.format.wide])
         epochs = RawEpochs(
-            np.tile(object_index, count),
-            np.concatenate(bands),
-            np.tile(time, count),
+            np.concatenate([object_index] * codes.size),
+            np.repeat(codes, time.size),
+            np.concatenate([time] * codes.size),
             np.concatenate(mags),
             np.concatenate(errs),
         )

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, NamedTuple
 
 from lcdvt.errors import InputFileError
 
@@ -29,18 +29,22 @@ _MAGIC: Final[dict[bytes, Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\
 _DAMAGE: Final = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
 
-@dataclass(frozen=True, order=True)
-class InputFile:
-    """A file on disk as it was when it was listed."""
+class InputFile(NamedTuple):
+    """A file on disk as it was when it was listed; its name stays text, for there may be a million of them."""
 
-    path: Path
+    name: str
     size: int
     mtime_ns: int
 
     @property
+    def path(self) -> Path:
+        """The file's path."""
+        return Path(self.name)
+
+    @property
     def is_archive(self) -> bool:
         """Say whether the name is that of a tar or zip archive."""
-        return is_archive_name(self.path.name)
+        return is_archive_name(self.name)
 
 
 def is_archive_name(name: str) -> bool:
@@ -82,10 +86,10 @@ def _walk(root: str) -> Iterator[str]:
 
 def _as_listed(name: str) -> InputFile:
     try:
-        status = Path(name).stat()
+        status = os.stat(name)  # noqa: PTH116 - pathlib costs more than the call itself
     except OSError:  # a dangling link, or gone since: the reader will say so
-        return InputFile(Path(name), 0, 0)
-    return InputFile(Path(name), status.st_size, status.st_mtime_ns)
+        return InputFile(name, 0, 0)
+    return InputFile(name, status.st_size, status.st_mtime_ns)
 
 
 @contextmanager
@@ -117,20 +121,20 @@ def readable(name: str) -> Iterator[None]:
         raise InputFileError(f"{name} cannot be read: {error.strerror or error}.") from error
 
 
-def read_whole(path: Path) -> bytes:
+def read_whole(name: str) -> bytes:
     """Read one star's file, decompressed; a file no star can fill is refused."""
-    with readable(str(path)), path.open("rb", buffering=0) as raw:
-        content = raw.read(WHOLE_FILE_LIMIT + 1)
+    with readable(name), open(name, "rb", buffering=0) as raw:  # noqa: PTH123 - as above
+        content: bytes = raw.read(WHOLE_FILE_LIMIT + 1)
     if len(content) > WHOLE_FILE_LIMIT:
-        raise InputFileError(f"{path} holds more than {WHOLE_FILE_LIMIT >> 20} MiB: too much for one star.")
-    return decompressed(content, str(path))
+        raise InputFileError(f"{name} holds more than {WHOLE_FILE_LIMIT >> 20} MiB: too much for one star.")
+    return decompressed(content, name)
 
 
 def decompressed(content: bytes, name: str) -> bytes:
     """Return the content, decompressed if its first bytes say it is compressed."""
-    opener = next((opener for magic, opener in _MAGIC.items() if content.startswith(magic)), None)
-    if opener is None:
+    if not content.startswith(tuple(_MAGIC)):
         return content
+    opener = next(opener for magic, opener in _MAGIC.items() if content.startswith(magic))
     limit = min(WHOLE_FILE_LIMIT, max(EXPANSION_ALLOWED_BYTES, EXPANSION_LIMIT * len(content)))
     with readable(name), opener(io.BytesIO(content)) as stream:
         result: bytes = stream.read(limit + 1)

@@ -6,6 +6,7 @@ small exponent is computed here in a way that is correctly rounded (an integer b
 divided by a power of ten that a double holds exactly); anything else is handed to Python's `float`.
 """
 
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 import numba
@@ -78,13 +79,7 @@ def scan_text(
         How many columns a line must have; 0 takes the first data line's count.
     """
     data = np.frombuffer(buffer, dtype=np.uint8)
-    last = max((*numeric_columns, *text_columns), default=0)
-    wanted = np.full(last + 1, -1, dtype=np.int64)
-    text_at = np.full(last + 1, -1, dtype=np.int64)
-    for position, column in enumerate(numeric_columns):
-        wanted[column] = position
-    for position, column in enumerate(text_columns):
-        text_at[column] = position
+    wanted, text_at = _places(numeric_columns, text_columns)
     values, start, stop, text_hash, line_start, line_number, fault, hard = _scan(
         data,
         buffer.count(b"\n") + 1,
@@ -103,6 +98,19 @@ def scan_text(
         except ValueError:
             fault[row] = NOT_A_NUMBER
     return Scan(values, start, stop, text_hash, line_start, line_number, fault)
+
+
+@lru_cache(maxsize=256)
+def _places(
+    numeric_columns: tuple[int, ...], text_columns: tuple[int, ...]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return for each column of a line its place among the wanted ones, -1 for the others."""
+    last = max((*numeric_columns, *text_columns), default=0)
+    wanted = np.full(last + 1, -1, dtype=np.int64)
+    text_at = np.full(last + 1, -1, dtype=np.int64)
+    wanted[list(numeric_columns)] = np.arange(len(numeric_columns))
+    text_at[list(text_columns)] = np.arange(len(text_columns))
+    return wanted, text_at
 
 
 @numba.njit(cache=True, inline="always")

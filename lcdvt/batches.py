@@ -34,7 +34,7 @@ class Piece:
     """Something to read: a file still on disk, or bytes or rows that are already here."""
 
     name: str
-    path: Path | None = None
+    on_disk: bool = False
     content: bytes = b""
     match: Match | None = None
     table: pa.Table | None = None
@@ -49,7 +49,7 @@ class Piece:
                 from lcdvt.catalogs.tables import curves_from_table
 
                 return curves_from_table(survey, self.match, self.table, self.name)
-            content = self.content if self.path is None else read_whole(self.path)
+            content = read_whole(self.name) if self.on_disk else self.content
             if self.match is not None:
                 return read_matched(survey, self.match, content, self.name)
             return read_file(survey, content, self.name)
@@ -82,7 +82,7 @@ def split_streams(survey: Survey, files: Iterable[InputFile]) -> tuple[list[list
         if file.is_archive or (file.size > STREAMED_FROM_BYTES and _holds_many(survey, file.path)):
             streams.append(file)
         else:
-            groups.setdefault(_object_key(survey, str(file.path)), []).append(file)
+            groups.setdefault(_object_key(survey, file.name), []).append(file)
     return list(groups.values()), streams
 
 
@@ -122,7 +122,7 @@ def file_batches(groups: list[list[InputFile]], batch_objects: int) -> Iterator[
 
 
 def _of_files(files: list[InputFile]) -> Batch:
-    return Batch(tuple(Piece(str(file.path), path=file.path) for file in files), tuple(files))
+    return Batch(tuple(Piece(file.name, on_disk=True) for file in files), tuple(files))
 
 
 def stream_batches(survey: Survey, file: InputFile, already_done: int) -> Iterator[Batch]:
@@ -137,7 +137,7 @@ def stream_batches(survey: Survey, file: InputFile, already_done: int) -> Iterat
                     yield Batch(tuple(previous), (), (file, number))
             previous = pieces
     except InputFileError as error:
-        previous = [*(previous or []), Piece(str(file.path), problem=str(error))]
+        previous = [*(previous or []), Piece(file.name, problem=str(error))]
     yield Batch(tuple(previous or ()), (file,), (file, number + 1))
 
 
@@ -148,7 +148,7 @@ def _stream_pieces(survey: Survey, file: InputFile) -> Iterator[list[Piece]]:
     with open_stream(file.path) as stream:
         match = match_survey(survey, str(file.path), stream.read(HEAD_BYTES))
     if isinstance(match, str):
-        yield [Piece(str(file.path), problem=f"{file.path} is not a light curve of {survey.name}: {match}.")]
+        yield [Piece(file.name, problem=f"{file.path} is not a light curve of {survey.name}: {match}.")]
     elif match.format.type == "parquet":
         yield from _parquet_pieces(match, file.path)
     else:
@@ -218,7 +218,7 @@ def _text_pieces(match: Match, path: Path) -> Iterator[list[Piece]]:
     assert layout is not None  # a text format's match always carries the layout
     objects = _count_objects(form, layout, path)
     if objects is None:
-        yield [Piece(str(path), path=path, match=match)]
+        yield [Piece(str(path), on_disk=True, match=match)]
         return
     size_limit = batch_size(objects)
     with open_stream(path) as stream:
@@ -275,7 +275,7 @@ def _parquet_pieces(match: Match, path: Path) -> Iterator[list[Piece]]:
             if not runs or runs[-1] != object_id:
                 runs.append(object_id)
     if len(set(runs)) != len(runs):
-        yield [Piece(str(path), path=path, match=match)]
+        yield [Piece(str(path), on_disk=True, match=match)]
         return
     size_limit = batch_size(len(runs))
     pending: pa.Table | None = None

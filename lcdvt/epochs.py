@@ -116,18 +116,15 @@ def block_from_raw(survey: Survey, curves: RawCurves) -> EpochBlock:
     objects, object_index = _merged_by_id(curves)
     raw = curves.epochs
     mag, err = raw.mag, raw.err
-    missing = np.isnan(mag) | _any_of(mag, survey.mag_sentinels) | _any_of(err, survey.err_sentinels)
     if survey.magnitude_kind == "flux":
         with np.errstate(invalid="ignore", divide="ignore"):
-            missing |= ~(mag > 0)
+            no_value = _any_of(mag, survey.mag_sentinels) | _any_of(err, survey.err_sentinels) | ~(mag > 0)
             mag, err = survey.flux_zero_point - 2.5 * np.log10(mag), _POGSON * err / mag
-    reason = np.zeros(mag.size, dtype=np.int64)
-    reason[~(np.isfinite(err) & (err > 0))] = _REASONS.index(BAD_ERROR)
+            mag[no_value] = np.nan
     mjd = raw.time + survey.time.offset_to_mjd
-    if survey.time.system != ANY_DAYS:
-        reason[~((mjd > PLAUSIBLE_MJD[0]) & (mjd < PLAUSIBLE_MJD[1]))] = _REASONS.index(BAD_DATE)
-    reason[raw.band_index < 0] = _REASONS.index(OTHER_BAND)
-    reason[missing | ~np.isfinite(mag) | ~np.isfinite(raw.time)] = _REASONS.index(MISSING_VALUE)
+    dates = PLAUSIBLE_MJD if survey.time.system != ANY_DAYS else (-np.inf, np.inf)
+    sentinels = (np.array(survey.mag_sentinels, dtype=float), np.array(survey.err_sentinels, dtype=float))
+    reason = _reasons(mjd, mag, err, raw.band_index, *sentinels, *dates)
     # Rows on disk are sorted by the band's name, while the survey lists its bands from blue to red.
     by_name = np.argsort(np.array(survey.bands))
     rank_of_band = np.argsort(by_name)
@@ -190,6 +187,27 @@ def _merged_by_id(curves: RawCurves) -> tuple[list[RawObject], NDArray[np.int64]
                 )
         objects.append(curves.objects[first])
     return objects, new_index
+
+
+@numba.njit(cache=True)
+def _reasons(mjd, mag, err, band_index, mag_sentinels, err_sentinels, first_date, last_date):  # type: ignore[no-untyped-def]
+    """Return for each epoch why it is dropped, as a place in _REASONS; 0 keeps it."""
+    reason = np.zeros(mjd.size, dtype=np.int64)
+    for i in range(mjd.size):
+        missing = not (np.isfinite(mag[i]) and np.isfinite(mjd[i]))
+        for sentinel in mag_sentinels:
+            missing |= abs(mag[i] - sentinel) < _SENTINEL_TOLERANCE
+        for sentinel in err_sentinels:
+            missing |= abs(err[i] - sentinel) < _SENTINEL_TOLERANCE
+        if missing:
+            reason[i] = 1
+        elif band_index[i] < 0:
+            reason[i] = 3
+        elif not first_date < mjd[i] < last_date:
+            reason[i] = 4
+        elif not (np.isfinite(err[i]) and err[i] > 0):
+            reason[i] = 2
+    return reason
 
 
 @numba.njit(cache=True)

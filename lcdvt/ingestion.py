@@ -159,7 +159,7 @@ def _ingest_new(
 ) -> tuple[int, list[str], bool]:
     """Ingest what the journal does not know; return the objects' number, the problems, whether nothing was new."""
     finished = journal.finished_inputs()
-    new_files = [file for file in files if tuple(input_key(file)) not in finished]
+    new_files = [file for file in files if not finished or tuple(input_key(file)) not in finished]
     if not new_files:
         return 0, [], True
     folder.survey_toml.parent.mkdir(parents=True, exist_ok=True)

@@ -40,7 +40,7 @@ class BatchRecord:
 
 def input_key(file: InputFile) -> list[Any]:
     """Return what identifies an input: the same path with other bytes is another input."""
-    return [str(file.path.absolute()), file.size, file.mtime_ns]
+    return [os.path.abspath(file.name), file.size, file.mtime_ns]  # noqa: PTH100 - a link stays a link
 
 
 class Journal:
