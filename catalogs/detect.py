@@ -1,10 +1,12 @@
 """Which survey, and which of its formats, is this file from? Content first, name second."""
 
+import csv
 import re
 from dataclasses import dataclass
 from functools import lru_cache
 
 from lcdvt.catalogs.files import bare_name
+from lcdvt.catalogs.missing import MISSING_WORDS
 from lcdvt.catalogs.survey import SEPARATOR_NAMES, Column, Format, Survey
 
 HEAD_BYTES = 8192
@@ -43,8 +45,9 @@ def separator_byte(form: Format) -> int:
 def split_line(line: str, form: Format) -> list[str]:
     """Split a header line as the scanner would split a data line."""
     character = SEPARATOR_NAMES.get(form.separator, form.separator)
-    fields = line.split() if character is None else line.split(character)
-    return [field.strip().strip('"') for field in fields]
+    if character is None:
+        return [field.strip('"') for field in line.split()]
+    return [field.strip() for field in next(csv.reader([line], delimiter=character, skipinitialspace=True), [])]
 
 
 def head_text(head: bytes) -> str:
@@ -52,7 +55,9 @@ def head_text(head: bytes) -> str:
     head = head.removeprefix(_BOM)
     try:
         return head.decode("utf-8")
-    except UnicodeDecodeError:
+    except UnicodeDecodeError as error:
+        if error.start >= len(head) - 3:  # the cut after so many bytes went through a character
+            return head[: error.start].decode("utf-8")
         return head.decode("latin-1")
 
 
@@ -79,7 +84,8 @@ def match_format(form: Format, name: str, head: bytes) -> Match | str:
     if form.type != "text":
         if not head.lstrip().startswith(_TABLE_MAGIC[form.type]):
             return f"it does not begin like a {form.type} file"
-        return Match(form, _name_groups(form, name), None)
+        groups = _name_groups(form, name)
+        return _missing_group(form, name, groups) or Match(form, groups, None)
     if b"\0" in head:
         return "it is binary, not text"
     groups = _name_groups(form, name)
@@ -88,11 +94,22 @@ def match_format(form: Format, name: str, head: bytes) -> Match | str:
         if found is None:
             return "its first lines do not look like this format's"
         groups |= {key: value for key, value in found.groupdict().items() if value is not None}
-    missing = [field for field in form.id_fields if field in form.pattern_groups and field not in groups]
+    missing = _missing_group(form, name, groups)
     if missing:
-        groups[missing[0]] = bare_name(name).rsplit(".", 1)[0]
+        return missing
     layout = _text_layout(form, head)
     return layout if isinstance(layout, str) else Match(form, groups, layout)
+
+
+def _missing_group(form: Format, name: str, groups: dict[str, str]) -> str:
+    """Take the file's name for the id's only part where the pattern fails; say what else is missing."""
+    missing = [field for field in form.id_fields if field in form.pattern_groups and field not in groups]
+    if len(form.id_fields) == 1 and missing:
+        groups[missing[0]] = bare_name(name).rsplit(".", 1)[0]
+    elif missing:
+        return f"its name does not tell {missing[0]!r} of the id"
+    needs_band = not (form.band or form.wide or form.band_column is not None)
+    return "its name and first lines do not tell the band" if needs_band and "band" not in groups else ""
 
 
 def _name_groups(form: Format, name: str) -> dict[str, str]:
@@ -120,10 +137,11 @@ def _text_layout(form: Format, head: bytes) -> TextLayout | str:
             break
         position = end + 1
         line_number += 1
+    looked_at = f" in its first {HEAD_BYTES >> 10} KiB" if len(head) >= HEAD_BYTES else ""
     if form.header is True and header is None:
-        return "it has no header line"
+        return f"it has no header line{looked_at}"
     if header is None and form.header is False:
-        return "it has no data line"
+        return f"it has no data line{looked_at}"
     return _columns(form, header, None, len(head), line_number)
 
 
@@ -151,6 +169,8 @@ def _columns(
 
 
 def _looks_numeric(text: str) -> bool:
+    if text.strip().lower().encode() in (b"", *MISSING_WORDS):
+        return True  # no date in the first line costs that line, not the file
     try:
         float(text)
     except ValueError:

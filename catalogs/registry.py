@@ -4,7 +4,8 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
-from lcdvt.catalogs.survey import Survey, survey_from_file, survey_from_toml
+from lcdvt.catalogs.survey import Survey
+from lcdvt.catalogs.survey_toml import survey_from_file, survey_from_toml
 from lcdvt.errors import SurveyError
 
 

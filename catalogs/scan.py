@@ -1,9 +1,7 @@
 """A compiled scanner of delimited text: bytes in, numbers and text positions out.
 
 Every text format of every survey goes through this one function, so that a file of ten lines and a
-dump of ten million are read by the same rules. Numbers are exact: a token with at most 15 digits and a
-small exponent is computed here in a way that is correctly rounded (an integer below 2**53 times or
-divided by a power of ten that a double holds exactly); anything else is handed to Python's `float`.
+dump of ten million are read by the same rules. `lcdvt.catalogs.numbers` reads the numbers.
 """
 
 from functools import lru_cache
@@ -12,6 +10,8 @@ from typing import Final, NamedTuple
 import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from lcdvt.catalogs.numbers import BAD, HARD, NUMBER, plain_number, read_number
 
 WHITESPACE_RUNS: Final = 0
 """The separator code for "any run of blanks"."""
@@ -26,10 +26,7 @@ LINE_FAULTS: Final = {
     NOT_A_NUMBER: "a value that is not a number",
 }
 
-_NUMBER, _MISSING, _BAD, _HARD = 0, 1, 2, 3
 _TAB, _NEWLINE, _RETURN, _SPACE, _QUOTE = 9, 10, 13, 32, 34
-_MISSING_WORDS: Final = (b"nan", b"null", b"none", b"na", b"n/a", b"--", b"-", b"\\n", b"inf", b"-inf", b"+inf")
-_POWERS_OF_TEN = 10.0 ** np.arange(23)
 _FNV_OFFSET, _FNV_PRIME = np.uint64(14695981039346656037), np.uint64(1099511628211)
 
 
@@ -113,112 +110,6 @@ def _places(
     return wanted, text_at
 
 
-@numba.njit(cache=True, inline="always")
-def _is_missing_word(data: NDArray[np.uint8], start: int, stop: int) -> bool:
-    for word in _MISSING_WORDS:
-        if len(word) == stop - start:
-            same = True
-            for i in range(len(word)):
-                byte = data[start + i]
-                if 65 <= byte <= 90:
-                    byte += 32
-                if byte != word[i]:
-                    same = False
-                    break
-            if same:
-                return True
-    return False
-
-
-@numba.njit(cache=True)
-def _number(data: NDArray[np.uint8], start: int, stop: int) -> tuple[float, int]:
-    """Read a decimal number; the second value says how far to trust the first."""
-    i = start
-    negative = False
-    if i < stop and (data[i] == 45 or data[i] == 43):
-        negative = data[i] == 45
-        i += 1
-    mantissa = np.int64(0)
-    digits = 0
-    seen = 0
-    exponent = 0
-    after_point = False
-    while i < stop:
-        byte = data[i]
-        if 48 <= byte <= 57:
-            seen += 1
-            if digits > 0 or byte != 48:
-                digits += 1
-            if digits > 18:
-                return 0.0, _HARD
-            mantissa = mantissa * 10 + (byte - 48)
-            if after_point:
-                exponent -= 1
-        elif byte == 46 and not after_point:
-            after_point = True
-        else:
-            break
-        i += 1
-    if seen == 0:
-        return np.nan, _MISSING if _is_missing_word(data, start, stop) else _BAD
-    if i < stop:
-        if data[i] != 101 and data[i] != 69:
-            return np.nan, _BAD
-        i += 1
-        sign = 1
-        if i < stop and (data[i] == 45 or data[i] == 43):
-            sign = -1 if data[i] == 45 else 1
-            i += 1
-        power = 0
-        first = i
-        while i < stop and 48 <= data[i] <= 57:
-            power = min(power * 10 + (data[i] - 48), 100000)  # beyond any double: Python's float decides
-            i += 1
-        if i == first or i < stop:
-            return np.nan, _BAD
-        exponent += sign * power
-    if mantissa > 9007199254740992 or exponent > 22 or exponent < -22:
-        return 0.0, _HARD
-    value = float(mantissa)
-    value = value / _POWERS_OF_TEN[-exponent] if exponent < 0 else value * _POWERS_OF_TEN[exponent]
-    return -value if negative else value, _NUMBER
-
-
-@numba.njit(cache=True, inline="always")
-def _plain_number(data: NDArray[np.uint8], start: int, size: int) -> tuple[float, int]:
-    """Read a number written in the usual way (sign, digits, point, digits) and say where it ends; -1: not so."""
-    i = start
-    negative = False
-    if i < size and data[i] == 45:
-        negative = True
-        i += 1
-    mantissa = np.int64(0)
-    first = i
-    while i < size:
-        digit = np.int64(data[i]) - 48
-        if digit < 0 or digit > 9:
-            break
-        mantissa = mantissa * 10 + digit
-        i += 1
-    digits = i - first
-    decimals = 0
-    if i < size and data[i] == 46:
-        i += 1
-        first = i
-        while i < size:
-            digit = np.int64(data[i]) - 48
-            if digit < 0 or digit > 9:
-                break
-            mantissa = mantissa * 10 + digit
-            i += 1
-        decimals = i - first
-        digits += decimals
-    if digits == 0 or digits > 15:
-        return 0.0, -1
-    value = mantissa / _POWERS_OF_TEN[decimals]
-    return -value if negative else value, i
-
-
 @numba.njit(cache=True)
 def _scan(data, lines, separator, comment, wanted, text_at, n_numeric, n_text, n_identity, column_count):  # type: ignore[no-untyped-def]
     size = data.size
@@ -255,7 +146,7 @@ def _scan(data, lines, separator, comment, wanted, text_at, n_numeric, n_text, n
         while True:
             if column <= last_wanted and wanted[column] >= 0 and text_at[column] < 0:
                 # Nearly every field: a plain number that ends where the field ends is read in one go.
-                value, end = _plain_number(data, i, size)
+                value, end = plain_number(data, i, size)
                 if end > 0:
                     after = _NEWLINE if end >= size else data[end]
                     blank = after in (_SPACE, _TAB, _RETURN)
@@ -279,7 +170,11 @@ def _scan(data, lines, separator, comment, wanted, text_at, n_numeric, n_text, n
                 i += 1
             token_start = i
             if quoted:
-                while i < size and data[i] != _QUOTE and data[i] != _NEWLINE:
+                while i < size and data[i] != _NEWLINE:
+                    if data[i] == _QUOTE:
+                        if i + 1 >= size or data[i + 1] != _QUOTE:
+                            break
+                        i += 1  # a doubled quote stands for one
                     i += 1
                 token_stop = i
                 if i < size and data[i] == _QUOTE:
@@ -302,12 +197,12 @@ def _scan(data, lines, separator, comment, wanted, text_at, n_numeric, n_text, n
             if column <= last_wanted:
                 at = wanted[column]
                 if at >= 0 and token_stop > token_start:
-                    value, kind = _number(data, token_start, token_stop)
-                    if kind == _NUMBER:
+                    value, kind = read_number(data, token_start, token_stop)
+                    if kind == NUMBER:
                         values[row, at] = value
-                    elif kind == _HARD:
+                    elif kind == HARD:
                         hard.append((row, at, token_start, token_stop))
-                    elif kind == _BAD:
+                    elif kind == BAD:
                         line_fault = NOT_A_NUMBER
                 at = text_at[column]
                 if at >= 0:

@@ -1,14 +1,12 @@
 """A survey is data: what its files look like and what its numbers mean.
 
-The built-in surveys and a user's own are written in the same TOML; `lcdvt surveys show NAME` prints it and
-`docs/surveys.md` explains each key.
+The built-in surveys and a user's own are written in the same TOML (`lcdvt.catalogs.survey_toml` reads it);
+`lcdvt surveys show NAME` prints it and `docs/surveys.md` explains each key.
 """
 
 import re
-import tomllib
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Final
 
 from lcdvt.errors import SurveyError
@@ -18,10 +16,10 @@ JD_OF_MJD_ZERO: Final = 2_400_000.5
 JULIAN_SYSTEMS: Final = ("JD", "HJD", "BJD")
 MODIFIED_SYSTEMS: Final = ("MJD", "HMJD", "BMJD")
 ANY_DAYS: Final = "days"
+TIME_SCALES: Final = ("utc", "tai", "tt", "tdb", "tcb", "tcg", "ut1", "local")
 TABLE_TYPES: Final = ("parquet", "fits", "votable")
 MAGNITUDE_KINDS: Final = ("calibrated", "instrumental", "flux")
 SEPARATOR_NAMES: Final = {"whitespace": None, "tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
-SURVEY_TOML_SIZE_LIMIT: Final = 1 << 20
 
 Column = str | int
 """A column by its name, or by its number counted from 1."""
@@ -44,6 +42,8 @@ class TimeSystem:
         if shorthand:
             object.__setattr__(self, "system", shorthand[1])
             object.__setattr__(self, "zero_point", float(shorthand[2]))
+        if self.scale not in TIME_SCALES:
+            raise SurveyError(f"time.scale = {self.scale!r} is not known: use one of {', '.join(TIME_SCALES)}.")
         known = (*JULIAN_SYSTEMS, *MODIFIED_SYSTEMS, ANY_DAYS)
         if self.system not in known:
             raise SurveyError(f"time.system = {self.system!r} is not known: use one of {', '.join(known)}.")
@@ -128,6 +128,12 @@ class Format:
             raise SurveyError(f"{where}: column {numbers[0]}: columns are counted from 1.")
         if self.type != "text" and any(isinstance(column, int) for column in self.used_columns):
             raise SurveyError(f"{where}: a {self.type} file has named columns: give names, not numbers.")
+        if self.band_in_head_only:
+            raise SurveyError(
+                f"{where}: a band in head needs a file_name pattern that names the star, to pair its files."
+            )
+        if not self.id_fields:
+            raise SurveyError(f'{where}: id = {self.id!r}: name at least one column or group, as in id = "{{star}}".')
         if not (self.wide or self.band or self.band_column is not None or "band" in self.pattern_groups):
             raise SurveyError(f"{where}: no band: give band, band_column, wide.<band> or a (?P<band>…) group.")
 
@@ -135,6 +141,11 @@ class Format:
     def pattern_groups(self) -> tuple[str, ...]:
         """Names that the file's name and first lines provide."""
         return (*re.compile(self.file_name).groupindex, *re.compile(self.head).groupindex)
+
+    @property
+    def band_in_head_only(self) -> bool:
+        """Say whether only the first lines tell the band, and nothing tells which files belong together."""
+        return "band" in re.compile(self.head).groupindex and not re.compile(self.file_name).groupindex
 
     @cached_property
     def id_fields(self) -> tuple[str, ...]:
@@ -178,8 +189,8 @@ class Format:
 
     @cached_property
     def splits_objects_by_band(self) -> bool:
-        """Say whether an object's bands come in separate files."""
-        return "band" in self.pattern_groups
+        """Say whether an object's bands may come in separate files."""
+        return not self.many_objects and not self.wide and self.band_column is None
 
 
 @dataclass(frozen=True)
@@ -217,6 +228,8 @@ class Survey:
         low, high = self.period_range
         if not 0 < low < high:
             raise SurveyError(f"survey {self.name!r}: period_range = [{low}, {high}]: two growing numbers of days.")
+        if self.constant_error is not None and not self.constant_error > 0:
+            raise SurveyError(f"survey {self.name!r}: magnitude.constant_error = {self.constant_error}: above zero.")
         if self.pairing_days < 0:
             raise SurveyError(f"survey {self.name!r}: pairing_days = {self.pairing_days}: zero or more days.")
         if self.magnitude_kind not in MAGNITUDE_KINDS:
@@ -255,80 +268,3 @@ class Survey:
     def _class_of(self) -> dict[str, str]:
         canonical = {name.casefold(): name for name in (*CANONICAL_CLASSES, *self.classes)}
         return canonical | {alias.casefold(): name for name, aliases in self.classes.items() for alias in aliases}
-
-
-def _take(table: dict[str, Any], where: str, known: tuple[str, ...]) -> None:
-    unknown = sorted(set(table) - set(known))
-    if unknown:
-        raise SurveyError(f"{where}: unknown key {unknown[0]!r}; known are {', '.join(sorted(known))}.")
-
-
-def _format_from(table: dict[str, Any], where: str) -> Format:
-    _take(table, where, tuple(f.name for f in fields(Format)))
-    wide = table.get("wide", {})
-    if not isinstance(wide, dict) or not all(
-        isinstance(columns, dict) and "mag" in columns for columns in wide.values()
-    ):
-        raise SurveyError(f"{where}: wide: write wide.<band> = {{ mag = …, err = … }}.")
-    for band, columns in wide.items():
-        _take(columns, f"{where}: wide.{band}", ("mag", "err"))
-    bands = tuple(BandColumns(band, columns["mag"], columns.get("err")) for band, columns in wide.items())
-    return Format(**{**table, "name": str(table.get("name", "light curves")), "wide": bands})
-
-
-def survey_from_toml(text: str, where: str) -> Survey:
-    """Build a survey from the text of its TOML file."""
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise SurveyError(f"{where} is not valid TOML: {error}.") from error
-    top = "name title citation bands period_range pairing_days clean class_folders"
-    sections = "time magnitude sentinels classes formats"
-    _take(table, where, (*top.split(), *sections.split()))
-    try:
-        time, magnitude, sentinels = (dict(table.get(key, {})) for key in ("time", "magnitude", "sentinels"))
-        _take(time, f"{where}: [time]", ("system", "zero_point", "scale"))
-        _take(magnitude, f"{where}: [magnitude]", ("kind", "flux_zero_point", "constant_error"))
-        _take(sentinels, f"{where}: [sentinels]", ("mag", "err"))
-        clean = table.get("clean", "fats")
-        low, high = table.get("period_range", (0.1, 1000.0))
-        return Survey(
-            name=table["name"],
-            title=table.get("title", ""),
-            citation=table.get("citation", ""),
-            bands=tuple(table["bands"]),
-            formats=tuple(_format_from(dict(form), f"{where}: [[formats]]") for form in table.get("formats", ())),
-            time=TimeSystem(**time),
-            magnitude_kind=magnitude.get("kind", "calibrated"),
-            flux_zero_point=float(magnitude.get("flux_zero_point", 25.0)),
-            constant_error=magnitude.get("constant_error"),
-            mag_sentinels=tuple(float(value) for value in sentinels.get("mag", ())),
-            err_sentinels=tuple(float(value) for value in sentinels.get("err", ())),
-            period_range=(float(low), float(high)),
-            pairing_days=float(table.get("pairing_days", 0.0)),
-            clean=clean if isinstance(clean, str) else tuple(dict(step) for step in clean),
-            classes={
-                name: tuple(str(alias) for alias in aliases) for name, aliases in table.get("classes", {}).items()
-            },
-            class_folders=tuple(table.get("class_folders", ())),
-            toml=text,
-        )
-    except KeyError as error:
-        raise SurveyError(f"{where}: the key {error.args[0]!r} is missing.") from error
-    except (TypeError, ValueError, AttributeError) as error:
-        raise SurveyError(f"{where}: a value has the wrong type: {error}.") from error
-    except SurveyError as error:
-        raise error if str(error).startswith(where) else SurveyError(f"{where}: {error}") from error
-
-
-def survey_from_file(path: Path) -> Survey:
-    """Read a survey's TOML file."""
-    try:
-        if path.stat().st_size > SURVEY_TOML_SIZE_LIMIT:
-            raise SurveyError(f"{path} is too large for a survey description (over 1 MiB).")
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise SurveyError(f"{path} cannot be read: {error.strerror}.") from error
-    except UnicodeDecodeError as error:
-        raise SurveyError(f"{path} is not UTF-8 text: save the survey description as UTF-8.") from error
-    return survey_from_toml(text, str(path))

@@ -89,7 +89,7 @@ def new(
     from lcdvt.catalogs.describe import describe_file
     from lcdvt.catalogs.files import open_stream
     from lcdvt.catalogs.reader import read_file
-    from lcdvt.catalogs.survey import survey_from_toml
+    from lcdvt.catalogs.survey_toml import survey_from_toml
     from lcdvt.epochs import block_from_raw
     from lcdvt.errors import LcdvtError, SurveyError
     from lcdvt.workspace import write_atomically

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from lcdvt.catalogs.survey import Survey, survey_from_file
+from lcdvt.catalogs.survey import Survey
+from lcdvt.catalogs.survey_toml import survey_from_file
 from lcdvt.errors import WorkspaceError
 from lcdvt.names import BAND, MAG, MAG_ERR, MJD, OBJECT_ID
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lcdvt.catalogs.curves import RawCurves, RawEpochs, RawObject
-from lcdvt.catalogs.survey import survey_from_toml
+from lcdvt.catalogs.survey_toml import survey_from_toml
 from lcdvt.clean import RULES, ErrorLimit, FatsPreprocessing, MagnitudeLimits, SigmaClip, clean, find_rule
 from lcdvt.epochs import EpochBlock, block_from_raw
 from lcdvt.errors import SurveyError

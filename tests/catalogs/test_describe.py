@@ -8,7 +8,7 @@ import pytest
 from lcdvt.catalogs.describe import describe_file
 from lcdvt.catalogs.files import open_stream
 from lcdvt.catalogs.reader import read_file
-from lcdvt.catalogs.survey import survey_from_toml
+from lcdvt.catalogs.survey_toml import survey_from_toml
 from lcdvt.epochs import block_from_raw
 from lcdvt.errors import SurveyError
 from raw_files import eros_text, hits_text, macho_csv_text

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from lcdvt.catalogs.curves import RawCurves
 from lcdvt.catalogs.reader import read_file
 from lcdvt.catalogs.registry import find_survey
-from lcdvt.catalogs.survey import Survey, survey_from_toml
+from lcdvt.catalogs.survey import Survey
+from lcdvt.catalogs.survey_toml import survey_from_toml
 from lcdvt.epochs import block_from_raw
 from raw_files import (
     eros_text,

@@ -8,7 +8,7 @@ from lcdvt.catalogs.detect import Match, match_survey
 from lcdvt.catalogs.files import list_files
 from lcdvt.catalogs.guess import guess_survey
 from lcdvt.catalogs.registry import builtin_names, builtin_surveys, find_survey
-from lcdvt.catalogs.survey import survey_from_toml
+from lcdvt.catalogs.survey_toml import survey_from_toml
 from lcdvt.errors import SurveyError
 from lcdvt.names import CANONICAL_CLASSES
 from raw_files import eros_text, hits_text, macho_text, write_eros
