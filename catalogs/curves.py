@@ -1,5 +1,7 @@
 """Light curves as read: bands coded, dates and sentinels still as the survey writes them."""
 
+import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -11,6 +13,7 @@ from lcdvt.catalogs.detect import Match
 from lcdvt.catalogs.survey import Survey
 
 UNKNOWN_BAND: Final = -1
+BROKEN_LINE: Final = "a broken line"
 HOURS_TO_DEGREES: Final = 15.0
 
 
@@ -45,6 +48,8 @@ class RawCurves:
     epochs: RawEpochs
     problems: list[str] = field(default_factory=list)
     """One sentence per object or file that was skipped."""
+    dropped_objects: Counter[str] = field(default_factory=Counter)
+    """How many objects were skipped, by reason."""
 
 
 def assemble(
@@ -105,6 +110,8 @@ def object_from_groups(match: Match, object_id: str, name: str, survey: Survey) 
     elif "ra" in groups:
         ra = _number(groups["ra"])
     band = band_of_groups(match, survey)
+    if band is None and match.format.band:
+        band = survey.bands.index(match.format.band)
     bands = (band,) if band is not None else ()
     return RawObject(object_id, name, ra, _number(groups.get("dec", "nan")), bands_in_file=bands)
 
@@ -119,9 +126,7 @@ def band_of_groups(match: Match, survey: Survey) -> int | None:
 
 def fill_template(template: str, values: dict[str, str]) -> str:
     """Make an object id from its template."""
-    for key, value in values.items():
-        template = template.replace("{" + key + "}", value)
-    return template
+    return re.sub(r"{([^{}]+)}", lambda field: values.get(field[1], field[0]), template)
 
 
 def _number(text: str) -> float:
@@ -135,16 +140,18 @@ def join_curves(parts: Iterable[RawCurves]) -> RawCurves:
     """Put several readings together; objects keep their order, epochs point to their new places."""
     objects: list[RawObject] = []
     problems: list[str] = []
+    dropped: Counter[str] = Counter()
     pieces: list[RawEpochs] = []
     shifts: list[int] = []
     for part in parts:
         shifts.append(len(objects))
         objects.extend(part.objects)
         problems.extend(part.problems)
+        dropped.update(part.dropped_objects)
         pieces.append(part.epochs)
     if not pieces:
-        return no_curves("nothing was given to read") if problems else RawCurves([], no_curves("").epochs)
+        return RawCurves([], no_curves("").epochs)
     sizes = [piece.time.size for piece in pieces]
     joined = RawEpochs(*(np.concatenate(column) for column in zip(*pieces, strict=True)))
     shifted = joined.object_index + np.repeat(np.array(shifts, dtype=np.int64), sizes)
-    return RawCurves(objects, joined._replace(object_index=shifted), problems)
+    return RawCurves(objects, joined._replace(object_index=shifted), problems, dropped)

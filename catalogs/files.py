@@ -5,6 +5,7 @@ import gzip
 import io
 import lzma
 import os
+import stat
 import tarfile
 import zipfile
 import zlib
@@ -61,34 +62,63 @@ def bare_name(name: str) -> str:
     return base
 
 
-def list_files(paths: list[Path], ignored: set[Path]) -> list[InputFile]:
-    """List every file under `paths` in a fixed order, hidden ones and `ignored` left out."""
+def decoded(content: bytes) -> str:
+    """Return text from a file: UTF-8, or Latin-1 where it is not."""
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        return content.decode("latin-1")
+
+
+def printable(name: str) -> str:
+    """Return a file's name as text that can be shown and stored; names on disk may be any bytes."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def list_files(paths: list[Path], ignored: set[Path], workspace: Path | None = None) -> list[InputFile]:
+    """List every file under `paths` in a fixed order; hidden ones, `ignored` and the workspace are left out."""
     ignored_names = {path.name for path in ignored}
     found: dict[str, InputFile] = {}
+    seen: set[str] = set()
     for path in paths:
-        if not path.exists():
+        with readable(str(path)):
+            exists, is_file = path.exists(), path.is_file()
+        if not exists:
             raise InputFileError(f"{path} does not exist: give a folder or file of light curves.")
-        names = [str(path)] if path.is_file() else _walk(str(path))
+        names = [str(path)] if is_file else _walk(str(path), workspace)
         for name in names:
             # Only a file with an ignored name is worth the cost of finding out where it really is.
-            if name not in found and not (name.rpartition("/")[2] in ignored_names and Path(name).resolve() in ignored):
-                found[name] = _as_listed(name)
+            if name.rpartition("/")[2] in ignored_names and Path(name).resolve() in ignored:
+                continue
+            absolute = os.path.abspath(name)  # noqa: PTH100 - a link stays a link
+            if absolute not in seen and (file := _as_listed(name)) is not None:
+                seen.add(absolute)
+                found[name] = file
     return list(found.values())
 
 
-def _walk(root: str) -> Iterator[str]:
-    for folder, subfolders, names in os.walk(root):
-        subfolders[:] = sorted(name for name in subfolders if not name.startswith((".", "__MACOSX")))
+def _walk(root: str, workspace: Path | None) -> Iterator[str]:
+    unreadable: list[str] = []
+    left_out = os.path.abspath(workspace) if workspace else ""  # noqa: PTH100 - as above
+    for folder, subfolders, names in os.walk(root, onerror=lambda error: unreadable.append(error.filename)):
+        subfolders[:] = sorted(
+            name
+            for name in subfolders
+            if not name.startswith((".", "__MACOSX")) and os.path.abspath(f"{folder}/{name}") != left_out  # noqa: PTH100
+        )
         for name in sorted(names):
             if not name.startswith("."):
                 yield f"{folder}/{name}"
+    yield from unreadable  # reading one as a file gives the sentence that says what is wrong with it
 
 
-def _as_listed(name: str) -> InputFile:
+def _as_listed(name: str) -> InputFile | None:
     try:
         status = os.stat(name)  # noqa: PTH116 - pathlib costs more than the call itself
     except OSError:  # a dangling link, or gone since: the reader will say so
         return InputFile(name, 0, 0)
+    if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
+        return None  # a pipe or a device: reading it might never end
     return InputFile(name, status.st_size, status.st_mtime_ns)
 
 
@@ -113,7 +143,7 @@ def readable(name: str) -> Iterator[None]:
         yield
     except _DAMAGE as error:
         raise InputFileError(f"{name} is damaged or cut short: {error}. Fetch it again.") from error
-    except (tarfile.TarError, zipfile.BadZipFile) as error:
+    except (tarfile.TarError, zipfile.BadZipFile, NotImplementedError) as error:
         raise InputFileError(f"{name} is a damaged archive: {error}. Fetch it again.") from error
     except PermissionError as error:
         raise InputFileError(f"{name} cannot be read: permission denied.") from error
@@ -236,4 +266,7 @@ def _zip_members(path: Path, contents: bool) -> Iterator[Member]:
             elif not contents or info.file_size > WHOLE_FILE_LIMIT:
                 yield _member(path, info.filename, info.file_size, None)
             else:
-                yield _member(path, info.filename, info.file_size, archive.read(info))
+                try:
+                    yield _member(path, info.filename, info.file_size, archive.read(info))
+                except (*_DAMAGE, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+                    yield Member(full, refused=f"{full} cannot be unpacked: {error}.")

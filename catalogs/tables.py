@@ -1,7 +1,9 @@
 """Parquet, FITS and VOTable to light curves."""
 
 import io
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,47 +47,59 @@ def _astropy_table(kind: str, content: bytes, wanted: list[str]) -> pa.Table:
 
     stream = io.BytesIO(content)
     found = Table.read(stream, format="fits") if kind == "fits" else parse_single_table(stream).to_table()
-    columns = {}
+    columns: dict[str, pa.Array] = {}
     for column in wanted:
         if column in found.colnames:
             values = found[column]
-            if hasattr(values, "filled"):
-                values = values.filled(np.nan) if values.dtype.kind == "f" else values.filled()
-            plain = np.asarray(values)
+            masked = np.ma.getmaskarray(values) if hasattr(values, "mask") else np.zeros(len(values), dtype=bool)
+            plain = np.asarray(values.filled(np.nan) if masked.any() and values.dtype.kind == "f" else values)
             if plain.dtype.kind == "S":
                 plain = np.char.decode(plain, "utf-8")
             # FITS is big-endian; Arrow wants the machine's own order.
-            columns[column] = plain.astype(plain.dtype.newbyteorder("=")) if plain.dtype.kind != "U" else plain
-    return pa.table(
-        {
-            column: pa.array(values.tolist() if values.dtype.kind == "U" else values)
-            for column, values in columns.items()
-        }
-    )
+            native = plain if plain.dtype.kind == "U" else plain.astype(plain.dtype.newbyteorder("="))
+            columns[column] = pa.array(native.tolist() if native.dtype.kind == "U" else native, mask=masked)
+    return pa.table(columns)
 
 
 def parquet_batches(path: Path, form: Format) -> Iterator[pa.Table]:
     """Stream the needed columns of a Parquet file that may be larger than memory."""
     try:
         with pq.ParquetFile(path) as file:
+            missing = [str(column) for column in form.used_columns if str(column) not in file.schema_arrow.names]
+            if missing:
+                has = ", ".join(file.schema_arrow.names[:20])
+                raise InputFileError(f"{path} has no column {missing[0]!r}; it has {has}.")
             for batch in file.iter_batches(columns=[str(column) for column in form.used_columns]):
                 yield pa.Table.from_batches([batch])
-    except (pa.ArrowInvalid, OSError) as error:
+    except (pa.ArrowException, OSError) as error:
         raise InputFileError(f"{path} is a damaged parquet file: {str(error).splitlines()[0]}") from error
 
 
 def id_strings(form: Format, table: pa.Table, groups: dict[str, str]) -> NDArray[Any]:
-    """Return each row's object id."""
-    columns = [table[str(column)].cast(pa.string()).to_numpy(zero_copy_only=False) for column in form.id_columns]
+    """Return each row's object id; empty where a part of it is missing."""
+    columns = [
+        pc.fill_null(table[str(column)].cast(pa.string()), "").to_numpy(zero_copy_only=False)
+        for column in form.id_columns
+    ]
     if form.id == "{" + str(form.id_columns[0]) + "}":
         return np.asarray(columns[0], dtype=object)
     names = [str(column) for column in form.id_columns]
-    rows = zip(*columns, strict=True)
-    return np.array([fill_template(form.id, groups | dict(zip(names, row, strict=True))) for row in rows], dtype=object)
+    ids = [
+        fill_template(form.id, groups | dict(zip(names, row, strict=True))) if all(row) else ""
+        for row in zip(*columns, strict=True)
+    ]
+    return np.array(ids, dtype=object)
 
 
 def curves_from_table(survey: Survey, match: Match, table: pa.Table, name: str) -> RawCurves:
     """Take the light curves out of an Arrow table with the survey's own column names."""
+    try:
+        return _curves(survey, match, table, name)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        return no_curves(f"{name}: {str(error).splitlines()[0]}: numbers are needed for dates, magnitudes and errors.")
+
+
+def _curves(survey: Survey, match: Match, table: pa.Table, name: str) -> RawCurves:
     form = match.format
     missing = [str(column) for column in form.used_columns if str(column) not in table.column_names]
     if missing:
@@ -93,31 +107,34 @@ def curves_from_table(survey: Survey, match: Match, table: pa.Table, name: str) 
     rows = table.num_rows
     if rows == 0:
         return no_curves(f"{name} holds no epochs.")
-    try:
-        time = _floats(table, form.time)
-        constant = np.full(rows, np.nan if survey.constant_error is None else survey.constant_error)
-        mags = [_floats(table, mag) for mag, _ in form.magnitude_columns]
-        errs = [constant if err is None else _floats(table, err) for _, err in form.magnitude_columns]
-        ra = _floats(table, form.ra) if form.ra is not None else constant * np.nan
-        dec = _floats(table, form.dec) if form.dec is not None else constant * np.nan
-    except pa.ArrowInvalid as error:
-        return no_curves(f"{name}: {str(error).splitlines()[0]}: a numeric column is needed.")
+    time = _floats(table, form.time)
+    constant = np.full(rows, np.nan if survey.constant_error is None else survey.constant_error)
+    mags = [_floats(table, mag) for mag, _ in form.magnitude_columns]
+    errs = [constant if err is None else _floats(table, err) for _, err in form.magnitude_columns]
+    ra, dec = (np.full(rows, np.nan) if axis is None else _floats(table, axis) for axis in (form.ra, form.dec))
+    labels = table[str(form.label)].cast(pa.string()).to_pylist() if form.label is not None else [None] * rows
+    problems: list[str] = []
+    dropped: Counter[str] = Counter()
     if form.many_objects:
-        ids, first, inverse = np.unique(
-            id_strings(form, table, match.groups).astype(str), return_index=True, return_inverse=True
-        )
-        labels = table[str(form.label)].cast(pa.string()).to_pylist() if form.label is not None else None
+        id_of_row = id_strings(form, table, match.groups).astype(str)
+        ids, first, inverse = np.unique(id_of_row, return_index=True, return_inverse=True)
         objects = [
-            RawObject(str(object_id), name, float(ra[row]), float(dec[row]), labels[row] if labels else None)
+            RawObject(str(object_id), name, float(ra[row]), float(dec[row]), labels[row])
             for object_id, row in zip(ids, first, strict=True)
         ]
         object_index = inverse.astype(np.int64)
+        if "" in ids:
+            problems.append(f"{name}: some rows have no id; they are skipped: give every object its id.")
+            dropped["no id"] = 1
+            object_index[id_of_row == ""] = -1
     else:
-        objects = [object_from_groups(match, fill_template(form.id, match.groups), name, survey)]
+        found = object_from_groups(match, fill_template(form.id, match.groups), name, survey)
+        own = (float(ra[0]), float(dec[0])) if np.isfinite(ra[0] + dec[0]) else (found.ra, found.dec)
+        objects = [replace(found, ra=own[0], dec=own[1], survey_label=labels[0])]
         object_index = np.zeros(rows, dtype=np.int64)
     band_index = _band_column(survey, form, table) if form.band_column is not None else None
     epochs = assemble(survey, match, object_index, time, mags, errs, band_index)
-    return RawCurves(objects, epochs)
+    return RawCurves(objects, epochs, problems, dropped)
 
 
 def _floats(table: pa.Table, column: Column) -> NDArray[np.float64]:

@@ -1,5 +1,8 @@
 """Delimited text to light curves: one object per file or many, wide rows or long ones."""
 
+from collections import Counter
+from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
 import numba
@@ -7,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lcdvt.catalogs.curves import (
+    BROKEN_LINE,
     UNKNOWN_BAND,
     RawCurves,
     RawObject,
@@ -16,6 +20,7 @@ from lcdvt.catalogs.curves import (
     object_from_groups,
 )
 from lcdvt.catalogs.detect import Match, TextLayout, separator_byte
+from lcdvt.catalogs.files import decoded
 from lcdvt.catalogs.scan import LINE_FAULTS, Scan, scan_text
 from lcdvt.catalogs.survey import Column, Format, Survey
 
@@ -45,62 +50,89 @@ def read_text(survey: Survey, match: Match, content: bytes, name: str) -> RawCur
     form, layout = match.format, match.layout
     assert layout is not None  # a text format's match always carries the layout
     body = content[layout.body :] if layout.body else content
-    at = layout.column_of
-    numeric: list[Column] = [form.time]
-    for mag, err in form.magnitude_columns:
-        numeric += [mag] if err is None else [mag, err]
-    positions = [column for column in (form.ra, form.dec) if column is not None]
-    numeric += positions
-    text = [*form.id_columns, *(column for column in (form.band_column, form.label) if column is not None)]
-    scan = _scan(form, layout, body, tuple(at[column] for column in numeric), tuple(at[column] for column in text))
+    numeric, text = _wanted_columns(form)
+    places = (tuple(layout.column_of[column] for column in columns) for columns in (numeric, text))
+    scan = _scan(form, layout, body, *places)
     if scan.values.shape[0] == 0:
         return no_curves(f"{name} holds no epochs.")
+    values = {column: scan.values[:, place] for place, column in enumerate(numeric)}
 
-    objects, object_index = _objects(survey, match, scan, body, name, len(positions))
+    objects, object_index = _objects(survey, match, scan, body, name, values)
     problems: list[str] = []
+    dropped: Counter[str] = Counter()
     if scan.fault.any():
         objects, object_index, problems = _without_faulty(objects, object_index, scan, layout, name)
+        dropped[BROKEN_LINE] = len(problems)
+    nameless = [place for place, found in enumerate(objects) if not found.object_id.strip()]
+    if nameless:
+        problems.append(f"{name}: some rows have no id; they are skipped: give every object its id.")
+        object_index = np.where(np.isin(object_index, nameless), -1, object_index)
+        dropped["no id"] = len(nameless)
 
-    time = scan.values[:, 0]
-    missing_error = np.full(time.size, np.nan if survey.constant_error is None else survey.constant_error)
-    column = 1
-    mags, errs = [], []
-    for _, err in form.magnitude_columns:
-        mags.append(scan.values[:, column])
-        errs.append(missing_error if err is None else scan.values[:, column + 1])
-        column += 1 if err is None else 2
-    band_index = _band_column(survey, form, scan, body) if form.band_column is not None else None
+    time = values[form.time]
+    no_error = np.full(time.size, np.nan if survey.constant_error is None else survey.constant_error)
+    mags = [values[mag] for mag, _ in form.magnitude_columns]
+    errs = [no_error if err is None else values[err] for _, err in form.magnitude_columns]
+    band_index = _band_column(survey, form, scan, body, text) if form.band_column is not None else None
     epochs = assemble(survey, match, object_index, time, mags, errs, band_index)
-    return RawCurves(objects, epochs, problems)
+    return RawCurves(objects, epochs, problems, dropped)
+
+
+@lru_cache(maxsize=64)
+def _cached_columns(
+    numeric: tuple[Column | None, ...], text: tuple[Column | None, ...]
+) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
+    unique = (tuple(dict.fromkeys(column for column in columns if column is not None)) for columns in (numeric, text))
+    first, second = unique
+    return first, second
+
+
+def _wanted_columns(form: Format) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
+    """Return the numeric and the text columns to scan, each once: two bands may share an error column."""
+    magnitudes = [column for pair in form.magnitude_columns for column in pair]
+    return _cached_columns(
+        (form.time, *magnitudes, form.ra, form.dec), (*form.id_columns, form.band_column, form.label)
+    )
 
 
 def _objects(
-    survey: Survey, match: Match, scan: Scan, body: bytes, name: str, n_positions: int
+    survey: Survey, match: Match, scan: Scan, body: bytes, name: str, values: dict[Column, NDArray[np.float64]]
 ) -> tuple[list[RawObject], NDArray[np.int64]]:
     form = match.format
     rows = scan.values.shape[0]
+    text = _wanted_columns(form)[1]
+
+    def token(row: int, column: Column) -> str:
+        place = text.index(column)
+        return decoded(body[scan.text_start[row, place] : scan.text_stop[row, place]]).replace('""', '"')
+
+    def described(row: int, found: RawObject) -> RawObject:
+        ra, dec = (values[axis][row] if axis is not None else np.nan for axis in (form.ra, form.dec))
+        label = token(row, form.label).strip() if form.label is not None else ""
+        return replace(
+            found,
+            ra=float(ra) if np.isfinite(ra) else found.ra,
+            dec=float(dec) if np.isfinite(dec) else found.dec,
+            survey_label=label or found.survey_label,
+        )
+
     if not form.many_objects:
         found = object_from_groups(match, fill_template(form.id, match.groups), name, survey)
-        if n_positions == 2:
-            ra, dec = np.nanmedian(scan.values[:, -2:], axis=0)
-            found = RawObject(found.object_id, name, float(ra), float(dec), None, found.bands_in_file)
-        return [found], np.zeros(rows, dtype=np.int64)
+        plain = form.ra is None and form.dec is None and form.label is None
+        return [found if plain else described(0, found)], np.zeros(rows, dtype=np.int64)
     starts = np.flatnonzero(np.concatenate(([True], scan.text_hash[1:] != scan.text_hash[:-1])))
     index_of: dict[str, int] = {}
     objects: list[RawObject] = []
     index_of_run = np.empty(starts.size, dtype=np.int64)
     for run, row in enumerate(starts):
-        tokens = [
-            body[scan.text_start[row, i] : scan.text_stop[row, i]].decode("utf-8", "replace")
-            for i in range(scan.text_start.shape[1])
-        ]
-        values = match.groups | {str(column): token for column, token in zip(form.id_columns, tokens, strict=False)}
-        object_id = fill_template(form.id, values)
+        tokens = {str(column): token(row, column) for column in form.id_columns}
+        # An id of which a part is missing is no id.
+        object_id = (
+            fill_template(form.id, match.groups | tokens) if all(part.strip() for part in tokens.values()) else ""
+        )
         if object_id not in index_of:
             index_of[object_id] = len(objects)
-            ra, dec = scan.values[row, -2:] if n_positions == 2 else (np.nan, np.nan)
-            label = (tokens[-1].strip() or None) if form.label is not None else None
-            objects.append(RawObject(object_id, name, float(ra), float(dec), label))
+            objects.append(described(row, RawObject(object_id, name)))
         index_of_run[run] = index_of[object_id]
     return objects, np.repeat(index_of_run, np.diff(np.append(starts, rows)))
 
@@ -124,11 +156,12 @@ def _without_faulty(
     return [objects[index] for index in kept], new_index[object_index], problems
 
 
-def _band_column(survey: Survey, form: Format, scan: Scan, body: bytes) -> NDArray[np.int64]:
+def _band_column(survey: Survey, form: Format, scan: Scan, body: bytes, text: tuple[Column, ...]) -> NDArray[np.int64]:
     names = {band: band for band in survey.bands} | form.band_names
     keys = np.array([np.frombuffer(_padded(key), dtype=np.uint8) for key in names])
     codes = np.array([survey.bands.index(band) for band in names.values()], dtype=np.int64)
-    at = len(form.id_columns)
+    assert form.band_column is not None  # asked for by the caller only then
+    at = text.index(form.band_column)
     data = np.frombuffer(body, dtype=np.uint8)
     return np.asarray(_match_tokens(data, scan.text_start[:, at], scan.text_stop[:, at], keys, codes))
 

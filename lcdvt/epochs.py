@@ -39,7 +39,9 @@ BAD_ERROR: Final = "error not positive"
 OTHER_BAND: Final = "band not described in the survey"
 REPEATED: Final = "exact repetition"
 BAD_DATE: Final = "date out of range"
-_REASONS: Final = ("", MISSING_VALUE, BAD_ERROR, OTHER_BAND, BAD_DATE)
+READ_BEFORE: Final = "of an object read before"
+_REASONS: Final = ("", MISSING_VALUE, BAD_ERROR, OTHER_BAND, BAD_DATE, READ_BEFORE)
+# Relative for large sentinels, because in single precision 99.99 is 2e-6 off.
 _SENTINEL_TOLERANCE: Final = 1e-6
 _VOTABLE_TEXT_LENGTH: Final = 64
 _POGSON: Final = 2.5 / np.log(10.0)
@@ -125,6 +127,7 @@ def block_from_raw(survey: Survey, curves: RawCurves) -> EpochBlock:
     dates = PLAUSIBLE_MJD if survey.time.system != ANY_DAYS else (-np.inf, np.inf)
     sentinels = (np.array(survey.mag_sentinels, dtype=float), np.array(survey.err_sentinels, dtype=float))
     reason = _reasons(mjd, mag, err, raw.band_index, *sentinels, *dates)
+    reason[object_index[raw.object_index] < 0] = _REASONS.index(READ_BEFORE)
     # Rows on disk are sorted by the band's name, while the survey lists its bands from blue to red.
     by_name = np.argsort(np.array(survey.bands))
     rank_of_band = np.argsort(by_name)
@@ -151,6 +154,7 @@ def block_from_raw(survey: Survey, curves: RawCurves) -> EpochBlock:
         mag=mag[order],
         err=err[order],
         dropped_epochs=dropped,
+        dropped_objects=curves.dropped_objects,
     )
     block.keep_epochs(_not_repeated(block.start, block.mjd, block.mag, block.err), REPEATED)
     block.drop_empty_objects("no valid epoch")
@@ -160,7 +164,7 @@ def block_from_raw(survey: Survey, curves: RawCurves) -> EpochBlock:
 def _any_of(values: NDArray[np.float64], sentinels: tuple[float, ...]) -> NDArray[np.bool_]:
     found = np.zeros(values.size, dtype=bool)
     for sentinel in sentinels:
-        found |= np.abs(values - sentinel) < _SENTINEL_TOLERANCE
+        found |= np.abs(values - sentinel) < _SENTINEL_TOLERANCE * max(1.0, 0.1 * abs(sentinel))
     return found
 
 
@@ -185,6 +189,7 @@ def _merged_by_id(curves: RawCurves) -> tuple[list[RawObject], NDArray[np.int64]
                     f"{curves.objects[other].source}: object {object_id} was already read from "
                     f"{curves.objects[first].source}; this file is skipped: give each object once."
                 )
+                curves.dropped_objects["read before"] += 1
         objects.append(curves.objects[first])
     return objects, new_index
 
@@ -196,9 +201,9 @@ def _reasons(mjd, mag, err, band_index, mag_sentinels, err_sentinels, first_date
     for i in range(mjd.size):
         missing = not (np.isfinite(mag[i]) and np.isfinite(mjd[i]))
         for sentinel in mag_sentinels:
-            missing |= abs(mag[i] - sentinel) < _SENTINEL_TOLERANCE
+            missing |= abs(mag[i] - sentinel) < _SENTINEL_TOLERANCE * max(1.0, 0.1 * abs(sentinel))
         for sentinel in err_sentinels:
-            missing |= abs(err[i] - sentinel) < _SENTINEL_TOLERANCE
+            missing |= abs(err[i] - sentinel) < _SENTINEL_TOLERANCE * max(1.0, 0.1 * abs(sentinel))
         if missing:
             reason[i] = 1
         elif band_index[i] < 0:
