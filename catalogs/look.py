@@ -1,5 +1,6 @@
 """Look at the beginning of one light-curve file: its format, and its columns as a table."""
 
+import csv
 import io
 import re
 from collections import Counter
@@ -29,20 +30,22 @@ class Sample:
     """What was seen of a file."""
 
     path: Path
+    type: str
+    """As a description's `type` says it: text, parquet, fits or votable."""
     content: bytes
     """The bytes seen, a readable file in themselves: whole lines of a text, whole rows of a table."""
     is_whole_file: bool
-    format_lines: tuple[str, ...]
-    """The TOML lines that say how the file is laid out."""
     table: pd.DataFrame
-    """Columns with a name of their own; those without one have their number, counted from 1, as name."""
-    has_names: bool
+    """Where the file names no columns, their numbers, counted from 1, are the names."""
+    has_names: bool = True
     number_of: dict[str, int] | None = None
-    """Columns the description must call by number, because no header line of the file can serve; None: by name."""
+    """The columns' numbers where the reader cannot find them by name, for no header line can serve it."""
+    layout_lines: tuple[str, ...] = ()
+    """The TOML lines that say how a text's lines are laid out."""
 
     def without_limits(self) -> bytes:
         """Return the content without the lines that hold an upper or lower limit such as >18.2."""
-        return _LIMIT_LINE.sub(b"", self.content) if self.format_lines[0].startswith("separator") else self.content
+        return _LIMIT_LINE.sub(b"", self.content) if self.type == "text" else self.content
 
 
 def look_at(path: Path) -> Sample:
@@ -87,13 +90,14 @@ def _parquet_sample(path: Path, kind: str) -> Sample:
         batch = next(file.iter_batches(batch_size=ROWS_LOOKED_AT), None)
         rows = file.metadata.num_rows
     if batch is None:
-        return Sample(path, b"", True, (f'type = "{kind}"',), pd.DataFrame(), True)
+        return Sample(path, kind, b"", True, pd.DataFrame())
     first_rows = pa.Table.from_batches([batch])
     content = io.BytesIO()
     pq.write_table(first_rows, content)
     # An index that pandas wrote is a column like any other here, and integers with gaps stay integers.
     table = first_rows.to_pandas(ignore_metadata=True, integer_object_nulls=True)
-    return Sample(path, content.getvalue(), batch.num_rows == rows, (f'type = "{kind}"',), _once(table), True)
+    table = table.loc[:, ~table.columns.duplicated()]
+    return Sample(path, kind, content.getvalue(), batch.num_rows == rows, table)
 
 
 def _astropy_sample(path: Path, kind: str) -> Sample:
@@ -103,11 +107,7 @@ def _astropy_sample(path: Path, kind: str) -> Sample:
     found = Table.read(io.BytesIO(content), format=kind)
     found.convert_bytestring_to_unicode()
     plain = [name for name in found.colnames if found[name].ndim == 1]
-    return Sample(path, content, True, (f'type = "{kind}"',), found[plain].to_pandas(), True)
-
-
-def _once(table: pd.DataFrame) -> pd.DataFrame:
-    return table.loc[:, ~table.columns.duplicated()]
+    return Sample(path, kind, content, True, found[plain].to_pandas())
 
 
 def _text_sample(path: Path, content: bytes) -> Sample:
@@ -131,20 +131,56 @@ def _text_sample(path: Path, content: bytes) -> Sample:
     data = split[header_lines:]
     width = Counter(len(fields) for fields in data).most_common(1)[0][0]
     data = [fields for fields in data if len(fields) == width]
-    by_name = False
     if header_lines:
         header = split[0]
-        by_name = header_lines == 1 and len(header) == (len(data[0]) - (len(header) < width and not data[0][-1]))
-        described.append(
-            "header = true" if by_name else f"skip_lines = {rows[header_lines][0]}  # guess: the lines before the data"
-        )
+        ends_empty = not any(fields[-1] for fields in data)
+        by_name = header_lines == 1 and len(header) in ((width, width - 1) if ends_empty else (width,))
+        skipped = f"skip_lines = {rows[header_lines][0]}  # guess: the lines before the data"
+        described.append("header = true" if by_name else skipped)
+        header = header[:-1] if len(header) == width + 1 and not header[-1] else header
     else:
         above = [line for number, line in numbered if number < rows[0][0]]
         header = _fields(above[-1].strip().removeprefix(comment).strip(), character) if above else []
         by_name = len(header) == width and not any(is_number(value) for value in header)
         described.append('header = "comment"' if by_name else "header = false")
         header = header if by_name else []
-    names = _names(header, width)
-    columns = {name: [fields[place] for fields in data] for place, name in enumerate(names or _numbers(width)) if name}
-    number_of = None if by_name else {name: place for place, name in _first_places(names or _numbers(width)).items()}
-    return Sample(path, content, is_whole, tuple(described), pd.DataFrame(columns), bool(names), number_of)
+    has_names = len(header) in (width, width - 1)
+    places: dict[str, int] = {}
+    for place, name in enumerate(header if has_names else map(str, range(1, width + 1))):
+        if name:  # a line that begins or ends with its separator has a column without name there
+            places.setdefault(name, place)
+    table = pd.DataFrame({name: [fields[place] for fields in data] for name, place in places.items()})
+    number_of = None if by_name else {name: place + 1 for name, place in places.items()}
+    return Sample(path, "text", content, is_whole, table, has_names, number_of, tuple(described))
+
+
+def _header_lines(split: list[list[str]]) -> int:
+    """Count the lines before the data: names, and perhaps units below; only data lines hold numbers."""
+    for count, fields in enumerate(split[: MOST_HEADER_LINES + 1]):
+        if any(is_number(value) for value in fields):
+            return count
+    return 1 if len(split) > 1 else 0
+
+
+def _fields(line: str, character: str | None) -> list[str]:
+    """Split a line as the reader splits a header line."""
+    if character is None:
+        return [value.strip('"') for value in line.split()]
+    return [value.strip() for value in next(csv.reader([line], delimiter=character, skipinitialspace=True), [])]
+
+
+def _separator(lines: list[str]) -> str | None:
+    for character in (";", "\t", ",", "|"):
+        counts = {line.count(character) for line in lines}
+        if min(counts) > 0 and len(counts) <= 2:
+            return character
+    return None
+
+
+def is_number(value: str) -> bool:
+    """Say whether the text is a number."""
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
