@@ -34,8 +34,9 @@ def ingest(
         str | None, typer.Option(help="Cleaning rule: fats, hits or none; default: the survey's own.")
     ] = None,
     features: Annotated[
-        str, typer.Option(help="fats, all, none, or feature names separated by commas (`lcdvt features`).")
-    ] = "fats",
+        str | None,
+        typer.Option(help="fats, all, none, or names separated by commas; default: as before, fats for a new survey."),
+    ] = None,
     jobs: Annotated[int | None, typer.Option(help="Worker processes; default: all cores.")] = None,
     dask: Annotated[
         str | None, typer.Option(help="Send the batches to this Dask scheduler (tcp://…), or 'local'.")
@@ -52,7 +53,7 @@ def ingest(
     with progress_display("ingest") as progress:
         result = run(
             *paths, survey=survey, catalog=catalog, match_radius=match_radius, clean=clean,
-            features=features.split(",") if "," in features else features, jobs=jobs, dask=dask,
+            features=features.split(",") if features and "," in features else features, jobs=jobs, dask=dask,
             name=name, data=data, force=force, progress=progress,
         )  # fmt: skip
     for problem in result.problems[:PROBLEMS_SHOWN]:

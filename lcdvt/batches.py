@@ -15,7 +15,15 @@ import pyarrow as pa
 
 from lcdvt.catalogs.curves import RawCurves, no_curves
 from lcdvt.catalogs.detect import HEAD_BYTES, Match, TextLayout, match_survey
-from lcdvt.catalogs.files import ExpansionGuard, InputFile, archive_members, bare_name, open_stream, read_whole
+from lcdvt.catalogs.files import (
+    ExpansionGuard,
+    InputFile,
+    archive_members,
+    bare_name,
+    open_stream,
+    printable,
+    read_whole,
+)
 from lcdvt.catalogs.reader import read_file, read_matched
 from lcdvt.catalogs.survey import Format, Survey
 from lcdvt.errors import InputFileError
@@ -40,6 +48,11 @@ class Piece:
     table: pa.Table | None = None
     problem: str = ""
 
+    @property
+    def shown(self) -> str:
+        """The name as it is shown and stored."""
+        return printable(self.name)
+
     def read(self, survey: Survey) -> RawCurves:
         """Read the piece's light curves; what cannot be read is a sentence in `problems`."""
         if self.problem:
@@ -48,13 +61,13 @@ class Piece:
             if self.table is not None and self.match is not None:
                 from lcdvt.catalogs.tables import curves_from_table
 
-                return curves_from_table(survey, self.match, self.table, self.name)
+                return curves_from_table(survey, self.match, self.table, self.shown)
             content = read_whole(self.name) if self.on_disk else self.content
             if self.match is not None:
-                return read_matched(survey, self.match, content, self.name)
-            return read_file(survey, content, self.name)
+                return read_matched(survey, self.match, content, self.shown)
+            return read_file(survey, content, self.shown)
         except InputFileError as error:
-            return no_curves(str(error))
+            return no_curves(printable(str(error)))
 
 
 @dataclass(frozen=True)
@@ -96,13 +109,14 @@ def _holds_many(survey: Survey, path: Path) -> bool:
 
 
 def _object_key(survey: Survey, name: str) -> str:
-    """Return what files of one object share: the id in the name of a one-band file, else the file itself."""
+    """Return what files of one object share: the parts of its name that are not the band, else the name itself."""
+    bare = bare_name(name)
     for form in survey.formats:
         if form.splits_objects_by_band and form.file_name:
-            found = re.search(form.file_name, bare_name(name))
+            found = re.search(form.file_name, bare)
             if found:
                 groups = {key: value for key, value in found.groupdict().items() if key != "band" and value}
-                return "\0".join(groups.values())
+                return "\0".join(groups.values()) or name
     return name
 
 
@@ -227,11 +241,12 @@ def _text_pieces(match: Match, path: Path) -> Iterator[list[Piece]]:
         for block in _blocks(stream, path):
             pending += block
             scan = scan_ids(form, replace(layout, body=0), pending)
-            starts = np.flatnonzero(np.concatenate(([False], scan.text_hash[1:] != scan.text_hash[:-1])))
+            hashes, lines = scan.text_hash[scan.fault == 0], scan.line_start[scan.fault == 0]
+            starts = np.flatnonzero(np.concatenate(([False], hashes[1:] != hashes[:-1])))
             cut = 0
             # The last object of the block may go on in the next one: it stays pending.
             for row in starts[size_limit - 1 :: size_limit]:
-                here = int(scan.line_start[row])
+                here = int(lines[row])
                 yield [_text_block(match, layout, path, pending[cut:here], line)]
                 line += pending.count(b"\n", cut, here)
                 cut = here
@@ -254,7 +269,8 @@ def _count_objects(form: Format, layout: TextLayout, path: Path) -> int | None:
     with open_stream(path) as stream:
         stream.read(layout.body)
         for block in _blocks(stream, path):
-            hashes = scan_ids(form, replace(layout, body=0), block).text_hash
+            scan = scan_ids(form, replace(layout, body=0), block)
+            hashes = scan.text_hash[scan.fault == 0]  # a broken line tells nothing of whose it is
             if hashes.size == 0:
                 continue
             starts = hashes[np.concatenate(([last is None or hashes[0] != last], hashes[1:] != hashes[:-1]))]

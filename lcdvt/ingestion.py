@@ -19,17 +19,16 @@ from lcdvt.clean import Step, find_rule
 from lcdvt.errors import InputFileError, LcdvtError
 from lcdvt.executors import run_batches
 from lcdvt.features.config import Engine, FeatureConfig
+from lcdvt.ingest_choices import checked_name, choose_catalogue, choose_features, refuse_other_settings
 from lcdvt.known_objects import KnownObjects
-from lcdvt.labels import catalogue_beside, lies_in_simulation, load_catalogue, tables_beside
+from lcdvt.labels import lies_in_simulation, tables_beside
 from lcdvt.manifest import BatchRecord, Journal, input_key, locked
 from lcdvt.objects import write_objects
-from lcdvt.part import BatchTask, PartResult, make_part, objects_folder, survey_features
+from lcdvt.part import BatchTask, PartResult, make_part, objects_folder
 from lcdvt.progress import Progress, silent
-from lcdvt.workspace import SurveyFolder, workspace_folder, write_atomically
+from lcdvt.workspace import SurveyFolder, part_name, workspace_folder, write_atomically
 
 PROBLEMS_KEPT: Final = 1000
-NO_CATALOGUE: Final = "none"
-NO_FEATURES: Final = "none"
 _VERSIONS: Final = ("numpy", "pyarrow", "numba", "astropy")
 
 
@@ -53,7 +52,7 @@ def ingest(
     catalog: str | Path | None = None,
     match_radius: str | None = None,
     clean: str | None = None,
-    features: str | Sequence[str] = "fats",
+    features: str | Sequence[str] | None = None,
     engine: Engine = "fast",
     jobs: int | None = None,
     dask: str | None = None,
@@ -71,13 +70,15 @@ def ingest(
     survey
         A built-in survey's name or a TOML file; None looks at the files.
     catalog
-        A catalogue of labels; None takes labels.* or catalogue.* lying in the folder, "none" takes none.
+        A catalogue of labels; None takes labels.* or catalogue.* lying in the folder, or the one used last time;
+        "none" takes none.
     match_radius
         Match the catalogue by position within this angle ("1arcsec") instead of by id.
     clean
         A cleaning rule's name instead of the survey's own; "none" keeps every valid epoch.
     features
-        A set of features ("fats", "all"), feature names, or "none" (`extract_survey` computes them later).
+        A set of features ("fats", "all"), feature names, or "none" (`extract_survey` computes them later); None takes
+        those the survey has already, and "fats" for a new one.
     engine
         "fast" or "feets", as in `lcdvt.features.extract`.
     jobs, dask
@@ -94,41 +95,40 @@ def ingest(
     if not paths:
         raise InputFileError("nothing to ingest: give a folder or file of light curves.")
     inputs = [Path(path) for path in paths]
-    catalogue_path = _catalogue_path(inputs, catalog)
-    no_curves = tables_beside(inputs) | ({catalogue_path.resolve()} if catalogue_path else set())
-    files = list_files(inputs, no_curves)
+    workspace = workspace_folder(data)
+    no_curves = tables_beside(inputs) | ({Path(catalog).resolve()} if catalog else set())
+    files = list_files(inputs, no_curves, workspace)
     if not files:
         raise InputFileError(f"{', '.join(map(str, inputs))} holds no files: give a folder or file of light curves.")
-    catalogue = load_catalogue(catalogue_path, match_radius=match_radius) if catalogue_path else None
     described = survey if isinstance(survey, Survey) else guess_survey(files) if survey is None else find_survey(survey)
     rule_name = described.clean if clean is None else clean
     rule = find_rule(rule_name, "--clean" if clean is not None else f"survey {described.name}")
-    config = None if features == NO_FEATURES else survey_features(described, features, engine)
-    folder = SurveyFolder(workspace_folder(data) / (name or described.name))
+    folder = SurveyFolder(workspace / checked_name(name or described.name))
+    catalogue = choose_catalogue(inputs, catalog, match_radius, None if force else folder)
 
     with locked(folder.progress):
         if force:
             _forget(folder)
         journal = Journal(folder.progress)
-        journal.begin(
-            {
-                "survey": described.toml,
-                "clean": rule_name if isinstance(rule_name, str) else list(rule_name),
-                "features": asdict(config) if config else None,
-                "simulated": lies_in_simulation(inputs),
-            }
-        )
+        config = choose_features(described, features, engine, journal)
+        settings = {
+            "survey": described.toml,
+            "clean": rule_name if isinstance(rule_name, str) else list(rule_name),
+            "features": asdict(config) if config else None,
+            "simulated": lies_in_simulation(inputs),
+        }
+        journal.begin(settings)
+        refuse_other_settings(journal, described, settings)
         journal.check_parts(folder.root)
-        _remove_unfinished(folder)
+        _remove_unfinished(folder, journal)
         new_objects, problems, nothing_new = _ingest_new(
-            folder, journal, described, rule, config, files, jobs, dask, progress
+            folder, journal, described, rule, config, files, inputs, jobs, dask, progress
         )
         totals = journal.totals()
         if totals["objects"] == 0:
             _forget(folder)
-            first = problems[0] if problems else "no file holds an object."
             raise LcdvtError(
-                f"nothing could be ingested from {', '.join(map(str, inputs))} ({len(files)} files). First: {first}"
+                f"nothing could be ingested from {', '.join(map(str, inputs))}: {_why_nothing(totals, problems)}"
             )
         labels = write_objects(folder, described, catalogue)
         journal.complete()
@@ -153,6 +153,7 @@ def _ingest_new(
     rule: tuple[Step, ...],
     features: FeatureConfig | None,
     files: list[InputFile],
+    inputs: list[Path],
     jobs: int | None,
     dask: str | None,
     progress: Progress,
@@ -168,12 +169,13 @@ def _ingest_new(
     size = journal.plan(batch_size(len(groups)))
     batches = list_batches(survey, groups, streams, size, journal.stream_progress())
     first_number = max((record.number for record in journal.records), default=-1) + 1
+    roots = tuple(str(path.absolute()) for path in inputs)
     waiting: list[Batch] = []
 
     def tasks() -> Iterator[BatchTask]:
         for number, batch in enumerate(batches, first_number):
             waiting.append(batch)
-            yield BatchTask(number, batch.pieces, survey, rule, features, folder)
+            yield BatchTask(number, batch.pieces, survey, rule, features, folder, roots)
 
     known = KnownObjects(folder)
     total = None if streams else len(groups)
@@ -203,7 +205,8 @@ def _record(part: PartResult, batch: Batch, sizes: dict[str, int]) -> BatchRecor
         number=part.number,
         finished_inputs=[input_key(file) for file in batch.finished_inputs],
         stream=[input_key(batch.stream[0]), batch.stream[1]] if batch.stream else None,
-        files=len(batch.finished_inputs),
+        # A large table is one file, however many batches it was cut into; an archive is as many as it holds.
+        files=len(batch.finished_inputs) if batch.stream and not batch.stream[0].is_archive else part.files,
         files_skipped=part.files_skipped,
         objects=part.objects,
         epochs_read=part.epochs_read,
@@ -216,14 +219,16 @@ def _record(part: PartResult, batch: Batch, sizes: dict[str, int]) -> BatchRecor
     )
 
 
-def _catalogue_path(inputs: list[Path], catalog: str | Path | None) -> Path | None:
-    if catalog is None:
-        return catalogue_beside(inputs)
-    return None if str(catalog) == NO_CATALOGUE else Path(catalog)
+def _why_nothing(totals: dict[str, Any], problems: list[str]) -> str:
+    if problems:
+        return f"{totals['files_skipped']} files were skipped. First: {problems[0]}"
+    reasons = {**totals["dropped_epochs"], **totals["dropped_objects"]}
+    listed = ", ".join(f"{reason} {count}" for reason, count in reasons.items())
+    return f"{totals['epochs_read']} epochs were read and none is left ({listed}): check the survey's description."
 
 
 def _forget(folder: SurveyFolder) -> None:
-    for old in (folder.epochs, folder.features):
+    for old in (folder.epochs, folder.features, folder.new_features):
         shutil.rmtree(old, ignore_errors=True)
     for file in (folder.objects, folder.survey_toml, folder.summary):
         file.unlink(missing_ok=True)
@@ -231,10 +236,15 @@ def _forget(folder: SurveyFolder) -> None:
     (folder.progress / "journal.jsonl").unlink(missing_ok=True)
 
 
-def _remove_unfinished(folder: SurveyFolder) -> None:
+def _remove_unfinished(folder: SurveyFolder, journal: Journal) -> None:
+    """Remove what a kill left behind: temporary files, and parts put in place but not yet in the journal."""
+    finished = {part_name(record.number) for record in journal.records}
     for place in (folder.root, folder.epochs, folder.features, objects_folder(folder)):
         for leftover in place.glob(".*.unfinished"):
             leftover.unlink()
+        for part in place.glob("part-*.parquet"):
+            if part.name not in finished:
+                part.unlink()
 
 
 def _write_summary(folder: SurveyFolder, journal: Journal, survey: Survey, result: IngestResult) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lcdvt.catalogue_table import read_catalogue_table
 from lcdvt.errors import InputFileError
 
 ID_NAMES: Final = tuple(
@@ -33,6 +34,8 @@ class LabelCatalogue:
     dec: NDArray[np.float64] | None
     match_radius_arcsec: float | None
     """None: match by id."""
+    conflicts: int = 0
+    """How many ids have rows with different classes; the first row counts."""
 
     def join(self, objects: pd.DataFrame) -> pd.DataFrame:
         """Return for each object the catalogue's class and position, missing where it has none."""
@@ -107,11 +110,8 @@ def parse_radius(text: str) -> float:
 
 def load_catalogue(path: Path, *, match_radius: str | None = None) -> LabelCatalogue:
     """Read a catalogue of labels: CSV, Parquet, FITS or VOTable; columns are found by their usual names."""
-    table = _read(path)
-    names = {str(column).strip().lower(): column for column in table.columns}
-    ids = _column(table, names, ID_NAMES)
-    classes = _column(table, names, CLASS_NAMES)
-    ra, dec = _column(table, names, RA_NAMES), _column(table, names, DEC_NAMES)
+    table = read_catalogue_table(path)
+    ids, classes, ra, dec = (_column(table, names) for names in (ID_NAMES, CLASS_NAMES, RA_NAMES, DEC_NAMES))
     if match_radius is not None and (ra is None or dec is None):
         raise InputFileError(
             f"{path} has no columns ra and dec for --match-radius; it has {', '.join(map(str, table.columns))}."
@@ -126,56 +126,37 @@ def load_catalogue(path: Path, *, match_radius: str | None = None) -> LabelCatal
             f"{path} has neither a class column ({', '.join(CLASS_NAMES[:4])} …) nor ra and dec: "
             "there is nothing to take from it."
         )
-    if ids is not None:
-        keep = ~pd.Series(ids).duplicated().to_numpy()
-        ids, classes, ra, dec = (None if column is None else column[keep] for column in (ids, classes, ra, dec))
+    conflicts = 0
+    if match_radius is None and ids is not None:
+        kept, conflicts = _one_row_per_id(ids, classes)
+        ids, classes, ra, dec = (None if column is None else column.iloc[kept] for column in (ids, classes, ra, dec))
     return LabelCatalogue(
         path,
-        None if ids is None else ids.str.strip().to_numpy(),
-        None if classes is None else classes.str.strip().replace("", pd.NA).to_numpy(),
+        None if ids is None else ids.to_numpy(),
+        None if classes is None else classes.to_numpy(),
         None if ra is None else _degrees(ra, "ra", path),
         None if dec is None else _degrees(dec, "dec", path),
         None if match_radius is None else parse_radius(match_radius),
+        conflicts,
     )
 
 
+def _one_row_per_id(ids: pd.Series, classes: pd.Series | None) -> tuple[NDArray[np.intp], int]:
+    """Return each id's first row, one with a class where there is one, and how many ids have several classes."""
+    rows = pd.DataFrame({"id": ids, "class": pd.NA if classes is None else classes.str.casefold()})
+    rows = rows[rows["id"].notna()]
+    several = int((rows.groupby("id")["class"].nunique() > 1).sum())
+    first = rows.sort_values("class", key=pd.isna, kind="stable").drop_duplicates("id")
+    return np.sort(first.index.to_numpy()), several
+
+
 def _degrees(values: pd.Series, name: str, path: Path) -> NDArray[np.float64]:
-    numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float)
+    numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
     if values.notna().any() and not np.isfinite(numbers).any():
         raise InputFileError(f"{path}: the column {name} is not in decimal degrees: convert it first.")
     return numbers
 
 
-def _column(table: pd.DataFrame, names: dict[str, Any], wanted: tuple[str, ...]) -> pd.Series | None:
-    for name in wanted:
-        if name in names:
-            return table[names[name]].astype("string")
-    return None
-
-
-def _read(path: Path) -> pd.DataFrame:
-    if not path.is_file():
-        raise InputFileError(f"catalogue {path} does not exist.")
-    try:
-        kind = path.name.lower().removesuffix(".gz")
-        if kind.endswith(".parquet"):
-            return pd.read_parquet(path)
-        if kind.endswith((".fits", ".fit", ".vot", ".xml", ".votable")):
-            from astropy.table import Table
-
-            table = Table.read(path, format="fits" if kind.endswith((".fits", ".fit")) else "votable")
-            table.convert_bytestring_to_unicode()
-            return table.to_pandas()
-        # Ids and classes are text even where they look like numbers: 007 is not 7.
-        return pd.read_csv(
-            path,
-            dtype="string",
-            comment="#",
-            skipinitialspace=True,
-            encoding_errors="replace",
-            sep=None,
-            engine="python",
-        )
-    except Exception as error:  # each library raises its own kinds for a damaged file
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputFileError(f"catalogue {path} cannot be read: {reason}") from error
+def _column(table: pd.DataFrame, wanted: tuple[str, ...]) -> pd.Series | None:
+    names = [str(column).strip().lower() for column in table.columns]
+    return next((table.iloc[:, names.index(name)] for name in wanted if name in names), None)

@@ -78,6 +78,8 @@ class Journal:
                     "use --force to ingest anew."
                 )
             self.settings = line["settings"]
+        elif "change" in line:
+            self.settings = (self.settings or {}) | line["change"]
         elif "plan" in line:
             self.batch_objects, self.completed = line["plan"]["batch_objects"], False
         elif "completed" in line:
@@ -87,20 +89,18 @@ class Journal:
 
     def _append(self, line: dict[str, Any]) -> None:
         with writable(self.folder), self.path.open("ab") as journal:
-            journal.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+            journal.write(json.dumps(line).encode() + b"\n")
 
     def begin(self, settings: dict[str, Any]) -> None:
-        """Write the settings once; an ingest with other settings is refused."""
-        settings = json.loads(json.dumps(settings))  # as they will be read back: tuples become lists
+        """Write the settings once, when the survey is new."""
         if self.settings is None:
-            self._append({"journal": JOURNAL_VERSION, "settings": settings})
-            self.settings = settings
-        elif self.settings != settings:
-            changed = sorted(key for key in settings if settings[key] != self.settings.get(key))
-            raise WorkspaceError(
-                f"{self.folder.parent} was ingested with another setting of {', '.join(changed)}: "
-                "use --force to ingest it anew, or --name to keep both."
-            )
+            self.settings = json.loads(json.dumps(settings))  # as they will be read back: tuples become lists
+            self._append({"journal": JOURNAL_VERSION, "settings": self.settings})
+
+    def change(self, **settings: Any) -> None:
+        """Record a setting that was changed later, as features are by `lcdvt extract`."""
+        self._append({"change": settings})
+        self.settings = (self.settings or {}) | json.loads(json.dumps(settings))
 
     def check_parts(self, root: Path) -> None:
         """Refuse to add to a survey of which a part is missing or not as long as it was written."""

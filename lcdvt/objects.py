@@ -58,10 +58,12 @@ def write_objects(folder: SurveyFolder, survey: Survey, catalogue: LabelCatalogu
         )
     write_atomically(folder.objects, write)
     mapped = {*CANONICAL_CLASSES, *survey.classes}
+    radius = catalogue.match_radius_arcsec if catalogue is not None else None
     return {
         "classes": dict(sorted(classes.items())),
         "unmapped": {label: count for label, count in sorted(classes.items()) if label not in mapped},
-        "catalogue": str(catalogue.path) if catalogue else None,
+        "catalogue": str(catalogue.path.absolute()) if catalogue else None,
+        "match_radius": f"{radius}arcsec" if radius is not None else None,
         "labelled_by_catalogue": from_catalogue,
         "catalogue_has_classes": catalogue is not None and catalogue.classes is not None,
     }

@@ -1,6 +1,7 @@
 """One batch becomes one part: read, arrange, clean, write. Runs in a worker, touches nothing else."""
 
 import json
+import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -18,7 +19,7 @@ from lcdvt.catalogs.curves import RawObject, join_curves
 from lcdvt.catalogs.files import MEMBER_SEPARATOR
 from lcdvt.catalogs.survey import Survey
 from lcdvt.clean import Step, clean
-from lcdvt.epochs import EpochBlock, block_from_raw, epochs_metadata
+from lcdvt.epochs import READ_BEFORE, EpochBlock, block_from_raw, epochs_metadata
 from lcdvt.features.config import Engine, FeatureConfig
 from lcdvt.features.extraction import extract_table, extraction_report
 from lcdvt.names import BAND, DEC, OBJECT_ID, RA, SOURCE, SURVEY_LABEL, n_epochs_column
@@ -37,6 +38,8 @@ class BatchTask:
     rule: tuple[Step, ...]
     features: FeatureConfig | None
     folder: SurveyFolder
+    roots: tuple[str, ...] = ()
+    """The inputs as the user gave them: class folders are looked for from there downwards."""
 
 
 @dataclass
@@ -47,6 +50,7 @@ class PartResult:
     folder: SurveyFolder
     object_ids: list[str]
     sources: list[str]
+    files: int
     files_skipped: int
     epochs_read: int
     epochs: int
@@ -83,15 +87,21 @@ class PartResult:
         for unfinished in filter(Path.exists, self.staged):
             table = pq.read_table(unfinished)
             kept = table.filter(pc.invert(pc.is_in(table[OBJECT_ID], pa.array(list(repeated)))))
-            self.epochs -= (table.num_rows - kept.num_rows) if BAND in table.column_names else 0
+            if BAND in table.column_names:
+                self.epochs -= table.num_rows - kept.num_rows
+                self.dropped_epochs[READ_BEFORE] += table.num_rows - kept.num_rows
             write_part(kept.replace_schema_metadata(pq.read_schema(unfinished).metadata), unfinished)
         for object_id, source in zip(self.object_ids, self.sources, strict=True):
-            if object_id in repeated:
+            if object_id in repeated and source == repeated[object_id]:
+                self.problems.append(f"{source} has changed since it was ingested: use --force to ingest anew.")
+            elif object_id in repeated:
                 self.problems.append(
-                    f"{source}: object {object_id} was already read from {repeated[object_id]}; "
-                    "this one is skipped: give each object once, or use --force to ingest anew."
+                    f"{source}: object {object_id} was already read from {repeated[object_id]}; this one is skipped: "
+                    "give each object once, all its bands in one folder or archive, or use --force to ingest anew."
                 )
         self.dropped_objects["read before"] += len(repeated)
+        kept_ids = [object_id not in repeated for object_id in self.object_ids]
+        self.sources = [source for source, keep in zip(self.sources, kept_ids, strict=True) if keep]
         self.object_ids = [object_id for object_id in self.object_ids if object_id not in repeated]
 
 
@@ -112,7 +122,8 @@ def make_part(task: BatchTask) -> PartResult:
         folder=task.folder,
         object_ids=[found.object_id for found in block.objects],
         sources=[found.source for found in block.objects],
-        files_skipped=len({piece.name for piece in task.pieces} - files_with_objects),
+        files=len({piece.name for piece in task.pieces}),
+        files_skipped=len({piece.shown for piece in task.pieces} - files_with_objects),
         epochs_read=epochs_read,
         epochs=block.mjd.size,
         dropped_epochs=block.dropped_epochs,
@@ -170,7 +181,7 @@ def _objects_table(task: BatchTask, block: EpochBlock) -> pa.Table:
     counts = block.epochs_per_band()
     columns: dict[str, Any] = {
         OBJECT_ID: pa.array([found.object_id for found in block.objects], pa.string()),
-        SURVEY_LABEL: pa.array([_own_label(task.survey, found) for found in block.objects], pa.string()),
+        SURVEY_LABEL: pa.array([_own_label(task.survey, found, task.roots) for found in block.objects], pa.string()),
         RA: np.array([found.ra for found in block.objects]),
         DEC: np.array([found.dec for found in block.objects]),
     }
@@ -181,9 +192,11 @@ def _objects_table(task: BatchTask, block: EpochBlock) -> pa.Table:
     return pa.table(columns)
 
 
-def _own_label(survey: Survey, found: RawObject) -> str | None:
+def _own_label(survey: Survey, found: RawObject, roots: tuple[str, ...]) -> str | None:
     """Return the class that the light-curve file or the nearest class folder gives."""
-    folder = found.source.replace(MEMBER_SEPARATOR, "/").rpartition("/")[0]
-    if found.survey_label or not folder:
+    if found.survey_label:
         return found.survey_label
-    return next((label for part in reversed(folder.split("/")) if (label := survey.folder_class(part))), None)
+    folder = os.path.abspath(found.source.replace(MEMBER_SEPARATOR, "/").rpartition("/")[0])  # noqa: PTH100
+    above = max((root for root in roots if f"{folder}/".startswith(f"{root}/")), key=len, default="")
+    below = folder[len(above.rpartition("/")[0]) :]  # the input's own name counts, what it lies in does not
+    return next((label for part in reversed(below.split("/")) if (label := survey.folder_class(part))), None)

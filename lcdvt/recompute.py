@@ -15,7 +15,7 @@ from lcdvt.executors import run_batches
 from lcdvt.features.config import Engine, FeatureConfig
 from lcdvt.features.extraction import extract_table, extraction_report
 from lcdvt.features.gate import GateReport
-from lcdvt.manifest import locked
+from lcdvt.manifest import Journal, locked
 from lcdvt.part import features_metadata, survey_features, write_part
 from lcdvt.progress import Progress, silent
 from lcdvt.workspace import open_survey, write_atomically
@@ -77,7 +77,7 @@ def extract_survey(
     if not parts:
         raise WorkspaceError(f"survey {name!r} has no epochs in {stored.folder.epochs}: ingest it again with --force.")
     total = pq.ParquetFile(stored.folder.objects).metadata.num_rows
-    new = stored.folder.root / "features.new"
+    new = stored.folder.new_features
     with locked(stored.folder.progress):
         _begin(new, config)
         done = 0
@@ -94,6 +94,8 @@ def extract_survey(
         (new / REQUEST).unlink()
         shutil.rmtree(stored.folder.features, ignore_errors=True)
         new.rename(stored.folder.features)
+        # What is ingested later gets the same features.
+        Journal(stored.folder.progress).change(features=asdict(config))
     return ExtractResult(name, stored.folder.features, done, len(config.columns()), gaps)
 
 

@@ -11,6 +11,7 @@ from lcdvt.table_json import to_json
 from lcdvt.tables import ResultTable, TableError, TableRow
 
 if TYPE_CHECKING:
+    from rich.box import SIMPLE_HEAD
     from rich.console import Group
 
 _Escape = Callable[[str], str]
@@ -31,16 +32,18 @@ def _groups(table: ResultTable) -> list[tuple[str, list[TableRow]]]:
 
 def to_rich(table: ResultTable) -> "Group":
     """Return the table for a rich console."""
+    from rich.box import SIMPLE_HEAD
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
     # Text, never markup: a class named [red] must be seen as that
-    shown = Table(title=Text(escapes.printable(table.title)), title_style="bold")
+    # In a narrow terminal a deviation goes under its mean and a long name over two lines; nothing is cut off.
+    shown = Table(title=Text(escapes.printable(table.title)), title_style="bold", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for name in ("Training", "Model"):
-        shown.add_column(name)
+        shown.add_column(name, overflow="fold", min_width=10)
     for name in table.columns:
-        shown.add_column(Text(escapes.printable(name)), justify="right", no_wrap=True)
+        shown.add_column(Text(escapes.printable(name)), justify="right", overflow="fold", min_width=6)
     for data, rows in _groups(table):
         shown.add_row(Text(data, style="dim"))
         for row in rows:

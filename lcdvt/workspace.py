@@ -48,6 +48,11 @@ class SurveyFolder:
         return self.root / "features"
 
     @property
+    def new_features(self) -> Path:
+        """Features that are being computed anew."""
+        return self.root / "features.new"
+
+    @property
     def objects(self) -> Path:
         """The objects table."""
         return self.root / "objects.parquet"

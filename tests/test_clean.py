@@ -24,7 +24,7 @@ curves_of_numbers = st.lists(
 def block_of(curves: list[list[tuple[float, float]]]) -> EpochBlock:
     index = np.concatenate([np.full(len(curve), number) for number, curve in enumerate(curves)])
     mag, err = (np.array([epoch[column] for curve in curves for epoch in curve]) for column in (0, 1))
-    time = np.concatenate([np.arange(float(len(curve))) for curve in curves])
+    time = np.concatenate([50000 + np.arange(float(len(curve))) for curve in curves])
     objects = [RawObject(f"{number:03d}", "x") for number in range(len(curves))]
     return block_from_raw(SURVEY, RawCurves(objects, RawEpochs(index, np.zeros_like(index), time, mag, err)))
 

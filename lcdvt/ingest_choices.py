@@ -1,0 +1,70 @@
+"""What an ingest will do, where the user left it open: name, catalogue, features; and what it must not mix."""
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from lcdvt.catalogs.survey import Survey
+from lcdvt.catalogs.survey_toml import survey_from_toml
+from lcdvt.errors import InputFileError, WorkspaceError
+from lcdvt.features.config import Engine, FeatureConfig
+from lcdvt.labels import LabelCatalogue, catalogue_beside, load_catalogue
+from lcdvt.manifest import Journal
+from lcdvt.part import survey_features
+from lcdvt.workspace import RUNS_FOLDER, SurveyFolder
+
+NO_CATALOGUE: Final = "none"
+NO_FEATURES: Final = "none"
+
+
+def checked_name(name: str) -> str:
+    """Return a survey's name in the workspace; it names a folder there."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.+-]*", name) or name == RUNS_FOLDER:
+        raise InputFileError(f"--name {name!r}: use letters, digits, '_', '-', '.', '+' (and not {RUNS_FOLDER!r}).")
+    return name
+
+
+def choose_catalogue(
+    inputs: list[Path], catalog: str | Path | None, match_radius: str | None, folder: SurveyFolder | None
+) -> LabelCatalogue | None:
+    """Load the catalogue that was given, that lies beside the light curves, or that was used last time."""
+    if catalog is not None and str(catalog) == NO_CATALOGUE:
+        return None
+    path = Path(catalog) if catalog is not None else catalogue_beside(inputs)
+    if path is None and folder is not None and folder.summary.is_file():
+        labels = json.loads(folder.summary.read_text(encoding="utf-8"))["labels"]
+        path, match_radius = Path(labels["catalogue"]) if labels["catalogue"] else None, labels.get("match_radius")
+        if path is not None and not path.is_file():
+            raise InputFileError(f"the labels came from {path}, which is gone: give --catalog FILE, or --catalog none.")
+    if path is None and match_radius is not None:
+        raise InputFileError("--match-radius needs a catalogue to match with: give --catalog FILE.")
+    return load_catalogue(path, match_radius=match_radius) if path is not None else None
+
+
+def choose_features(
+    survey: Survey, features: str | Sequence[str] | None, engine: Engine, journal: Journal
+) -> FeatureConfig | None:
+    """Return what to extract: what was asked for, else what the survey has already, else FATS' set."""
+    if features is None and journal.settings is not None:
+        stored = journal.settings.get("features")
+        if stored is None:
+            return None
+        return FeatureConfig(
+            **{key: tuple(value) if isinstance(value, list) else value for key, value in stored.items()}
+        )
+    return None if features == NO_FEATURES else survey_features(survey, features or "fats", engine)
+
+
+def refuse_other_settings(journal: Journal, survey: Survey, settings: dict[str, Any]) -> None:
+    """Refuse to mix two ways of reading in one survey."""
+    stored, wanted = journal.settings or {}, json.loads(json.dumps(settings))
+    changed = [key for key in ("clean", "features") if stored.get(key) != wanted[key]]
+    if survey_from_toml(stored["survey"], "the stored survey.toml") != survey:
+        changed.insert(0, "survey")
+    if changed:
+        raise WorkspaceError(
+            f"{journal.folder.parent} was ingested with another setting of {', '.join(changed)}: "
+            "use --force to ingest it anew, or --name to keep both."
+        )
