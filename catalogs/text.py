@@ -124,7 +124,7 @@ def _objects(
     index_of: dict[str, int] = {}
     objects: list[RawObject] = []
     index_of_run = np.empty(starts.size, dtype=np.int64)
-    for run, row in enumerate(starts):
+    for run, row in enumerate(starts.tolist()):
         tokens = {str(column): token(row, column) for column in form.id_columns}
         # An id of which a part is missing is no id.
         object_id = (

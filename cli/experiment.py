@@ -53,5 +53,5 @@ def moons(
     for file in save_figure(moons_figure(result), folder / "moons"):
         out.print(f"figure: {file}", markup=False)
     if json_file is not None:
-        scores = {"source_f1": result.source_f1, "target_f1": result.target_f1, "svm_f1": result.svm_f1}
-        json_file.write_text(json.dumps({name: list(values) for name, values in scores.items()}), encoding="utf-8")
+        by_name = {"source_f1": result.source_f1, "target_f1": result.target_f1, "svm_f1": result.svm_f1}
+        json_file.write_text(json.dumps({name: list(values) for name, values in by_name.items()}), encoding="utf-8")

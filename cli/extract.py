@@ -28,11 +28,11 @@ def extract(
         result = extract_survey(
             survey,
             features=chosen,
-            engine=engine,
+            engine=engine,  # type: ignore[arg-type]
             jobs=jobs,
             dask=dask,
             data=data,
-            progress=progress,  # type: ignore[arg-type]
+            progress=progress,
         )
     out.print(f"{result.name}: {result.columns} features of {result.objects} objects in {result.folder}", markup=False)
     for reason, count in result.gaps.curves.items():

@@ -51,9 +51,10 @@ def choose_features(
         stored = journal.settings.get("features")
         if stored is None:
             return None
-        return FeatureConfig(
-            **{key: tuple(value) if isinstance(value, list) else value for key, value in stored.items()}
-        )
+        values: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in stored.items()
+        }
+        return FeatureConfig(**values)
     return None if features == NO_FEATURES else survey_features(survey, features or "fats", engine)
 
 

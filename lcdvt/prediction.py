@@ -135,7 +135,7 @@ def classify_frame(saved: SavedRun, features: pd.DataFrame, bands: tuple[str, ..
             **columns,
             "entropy": np.where(usable, opinion.entropy.numpy(), np.nan),
             "disagreement": np.where(usable, opinion.disagreement.numpy(), np.nan),
-            "reason": np.where(usable, None, NO_FEATURES),
+            "reason": [None if enough else NO_FEATURES for enough in usable],
         }
     )
 

@@ -11,7 +11,6 @@ from lcdvt.table_json import to_json
 from lcdvt.tables import ResultTable, TableError, TableRow
 
 if TYPE_CHECKING:
-    from rich.box import SIMPLE_HEAD
     from rich.console import Group
 
 _Escape = Callable[[str], str]
@@ -41,9 +40,9 @@ def to_rich(table: ResultTable) -> "Group":
     # In a narrow terminal a deviation goes under its mean and a long name over two lines; nothing is cut off.
     shown = Table(title=Text(escapes.printable(table.title)), title_style="bold", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for name in ("Training", "Model"):
-        shown.add_column(name, overflow="fold", min_width=10)
+        shown.add_column(name, overflow="fold", min_width=8)
     for name in table.columns:
-        shown.add_column(Text(escapes.printable(name)), justify="right", overflow="fold", min_width=6)
+        shown.add_column(Text(escapes.printable(name)), justify="right", overflow="fold", min_width=5)
     for data, rows in _groups(table):
         shown.add_row(Text(data, style="dim"))
         for row in rows:
