@@ -12,14 +12,9 @@ import numpy as np
 
 from lcdvt.catalogs.files import bare_name
 from lcdvt.catalogs.guess_columns import JD_RANGE, MJD_RANGE, ColumnGuess, guess_columns
-from lcdvt.catalogs.look import Sample, look_at
+from lcdvt.catalogs.look import Sample
 
 LIKELY_SENTINELS: Final = (99.999, 99.99, 99.9, 99.0, 999.0, -99.0, -999.0, -9.999, 9.999, 9.99, -99.9, -99.99)
-
-
-def describe_file(name: str, path: Path) -> str:
-    """Return the TOML description of a survey of which `path` is a light-curve file."""
-    return describe(name, look_at(path))
 
 
 def describe(name: str, sample: Sample) -> str:

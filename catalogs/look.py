@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+import warnings
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,7 +105,9 @@ def _astropy_sample(path: Path, kind: str) -> Sample:
     from astropy.table import Table
 
     content = read_whole(str(path))
-    found = Table.read(io.BytesIO(content), format=kind)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what a warning says of a cut file, the error after it says again
+        found = Table.read(io.BytesIO(content), format=kind)
     found.convert_bytestring_to_unicode()
     plain = [name for name in found.colnames if found[name].ndim == 1]
     return Sample(path, kind, content, True, found[plain].to_pandas())

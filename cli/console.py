@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from rich.console import Console
 
@@ -15,8 +16,23 @@ SECONDS_BETWEEN_LOG_LINES = 10.0
 # In a file or a pipe there is no width to keep to, and a table cut at 80 columns is of no use.
 PIPE_WIDTH = 160
 
-out = Console(soft_wrap=True, width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH)
-err = Console(stderr=True, soft_wrap=True, highlight=False)
+
+class PlainConsole(Console):
+    """A console that prints names as they are and outlives the reader of its pipe."""
+
+    def __init__(self, **options: Any):
+        # A file, star or class may be called [/b] or :star:
+        super().__init__(markup=False, emoji=False, soft_wrap=True, **options)
+
+    def on_broken_pipe(self) -> None:
+        """Go on in silence: when `head` has seen enough, the work is still to be done."""
+        self.quiet = True
+        with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - devnull is a name, not a path of ours
+            os.dup2(nowhere.fileno(), self.file.fileno())
+
+
+out = PlainConsole(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH)
+err = PlainConsole(stderr=True, highlight=False)
 
 
 def _log_lines(description: str, unit: str) -> Progress:
@@ -31,7 +47,7 @@ def _log_lines(description: str, unit: str) -> Progress:
         last = now
         rate = done / max(now - started, 1e-9)
         share = f"{done}/{total}" if total is not None else f"{done}"
-        print(f"{description}: {share} {unit}, {rate:.1f}/s {note}".rstrip(), file=sys.stderr, flush=True)
+        err.print(f"{description}: {share} {unit}, {rate:.1f}/s {note}".rstrip())
 
     return report
 
@@ -47,16 +63,17 @@ def progress_display(description: str, unit: str = "objects") -> Iterator[Progre
 
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn(f"{unit} [cyan]{{task.fields[rate]}}[/]"),
+        TextColumn("{task.fields[unit]}", markup=False),
+        TextColumn("{task.fields[rate]}", style="cyan", markup=False),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[note]}"),
+        TextColumn("{task.fields[note]}", markup=False),
     )
     started = time.monotonic()
     with RichProgress(*columns, console=err) as bar:
-        task = bar.add_task(description, total=None, rate="", note="")
+        task = bar.add_task(description, total=None, unit=unit, rate="", note="")
 
         def report(done: int, total: int | None, note: str = "") -> None:
             rate = f"{done / max(time.monotonic() - started, 1e-9):.1f}/s"

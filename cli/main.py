@@ -58,12 +58,15 @@ app.add_typer(experiment.app, name="experiment")
 
 def main() -> None:
     """Run the command line; a user's error is one sentence and exit code 2, never a traceback."""
+    stdout = sys.stdout
     try:
         app()
     except LcdvtError as error:
-        err.print(f"lcdvt: {error}", style="red", markup=False)
+        err.print(f"lcdvt: {error}", style="red")
         sys.exit(EXIT_USER_ERROR)
     except SystemExit as ending:
+        if sys.stdout is not stdout:  # typer wraps it when the reader of a pipe has left, as `head` does
+            sys.exit(0)
         if ending.code == EXIT_INTERRUPTED:
             err.print("lcdvt: interrupted; what was finished is kept, run the same command again to go on.")
         raise

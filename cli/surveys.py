@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from lcdvt.cli.console import out
+from lcdvt.cli.console import err, out
 
 app = typer.Typer(help="List, explain and describe surveys.", invoke_without_command=True)
 
@@ -25,9 +25,7 @@ def list_surveys(context: typer.Context) -> None:
             survey.name, survey.title, " ".join(survey.bands), "; ".join(form.name for form in survey.formats)
         )
     out.print(table)
-    out.print(
-        "`lcdvt surveys show NAME` explains one; `lcdvt surveys new NAME FILE` describes one of your own.", markup=False
-    )
+    out.print("`lcdvt surveys show NAME` explains one; `lcdvt surveys new NAME FILE` describes one of your own.")
 
 
 @app.command()
@@ -42,7 +40,7 @@ def show(
 
     survey = find_survey(name)
     if toml:
-        out.print(survey.toml, markup=False, highlight=False)
+        out.print(survey.toml, highlight=False)
         return
     table = Table(box=None, show_header=False, title=f"{survey.name}: {survey.title}", title_justify="left")
     table.add_column(style="bold", no_wrap=True)
@@ -71,7 +69,7 @@ def show(
             else "one band per row"
         )
         table.add_row("format", f"{form.name}: {form.type}, {many}, {layout}, id {form.id}")
-    out.print(table, markup=False)
+    out.print(table)
 
 
 def _values(sentinels: tuple[float, ...]) -> str:
@@ -86,8 +84,8 @@ def new(
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing description.")] = False,
 ) -> None:
     """Look at a light-curve file and write a TOML description that reads it, guesses marked."""
-    from lcdvt.catalogs.describe import describe_file
-    from lcdvt.catalogs.files import open_stream
+    from lcdvt.catalogs.describe import describe
+    from lcdvt.catalogs.look import look_at
     from lcdvt.catalogs.reader import read_file
     from lcdvt.catalogs.survey_toml import survey_from_toml
     from lcdvt.epochs import block_from_raw
@@ -97,17 +95,24 @@ def new(
     target = output or Path(f"{name}.toml")
     if target.exists() and not force:
         raise LcdvtError(f"{target} exists: use --force to overwrite it, or --out for another place.")
-    text = describe_file(name, file)
+    sample = look_at(file)
+    text = describe(name, sample)
     survey = survey_from_toml(text, str(target))
-    with open_stream(file) as stream:
-        curves = read_file(survey, stream.read(), str(file))
+    curves = read_file(survey, sample.content, str(file))
+    problems = curves.problems
     block = block_from_raw(survey, curves)
     if not block.objects:
-        reason = curves.problems[0] if curves.problems else "no valid epoch was found"
+        # Limits such as >18.2 are the file's trouble, not the description's: it is tried on the other lines.
+        block = block_from_raw(survey, read_file(survey, sample.without_limits(), str(file)))
+    if not block.objects:
+        reason = problems[0] if problems else "no valid epoch was found"
         raise SurveyError(f"{file} could not be described: {reason}")
     write_atomically(target, lambda path: path.write_text(text, encoding="utf-8"))
-    out.print(f"{target} reads {file.name}: {len(block.objects)} objects, {block.mjd.size} epochs.", markup=False)
+    what = file.name if sample.is_whole_file else f"the beginning of {file.name}"
+    out.print(f"{target} reads {what}: {len(block.objects)} objects, {block.mjd.size} epochs.")
+    if problems:
+        err.print(f"lcdvt: ingest will skip part of it: {problems[0]}", style="yellow")
     for line in text.splitlines():
         if "guess" in line and not line.startswith("#"):
-            out.print(f"  {line}", markup=False, highlight=False)
-    out.print(f"Check the guesses, then: lcdvt ingest FOLDER --survey {target}", markup=False)
+            out.print(f"  {line}", highlight=False)
+    out.print(f"Check the guesses, then: lcdvt ingest FOLDER --survey {target}")

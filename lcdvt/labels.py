@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lcdvt.catalogue_table import read_catalogue_table
+from lcdvt.catalogue_table import as_text, read_catalogue_table
 from lcdvt.errors import InputFileError
 
 ID_NAMES: Final = tuple(
@@ -159,4 +159,4 @@ def _degrees(values: pd.Series, name: str, path: Path) -> NDArray[np.float64]:
 
 def _column(table: pd.DataFrame, wanted: tuple[str, ...]) -> pd.Series | None:
     names = [str(column).strip().lower() for column in table.columns]
-    return next((table.iloc[:, names.index(name)] for name in wanted if name in names), None)
+    return next((as_text(table.iloc[:, names.index(name)]) for name in wanted if name in names), None)

@@ -1,5 +1,8 @@
 """Labels from catalogues: formats, ids as text, positions on the sky, classes without translation."""
 
+import gzip
+
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -105,3 +108,80 @@ def test_matching_by_position_needs_positions(tmp_path, workspace):
     with pytest.raises(LcdvtError, match="by id, without --match-radius"):
         lcdvt.ingest(tmp_path / "eros", catalog=tmp_path / "c.csv", match_radius="1arcsec", jobs=1, features="none")
     assert lcdvt.ingest(tmp_path / "eros", jobs=1, features="none").nothing_new, "the light curves are kept"
+
+
+def classes_of(path):
+    found = load_catalogue(path)
+    return dict(zip(found.ids, found.classes, strict=True))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ufeffid,class\n7,EB\nx,CEP\n",
+        "oid|label\n7|EB\nx|CEP\n",
+        "oid\tlabel\n7\tEB\nx\tCEP\n",
+        "oid  label\n7    EB\n x \t CEP  \n",
+        "star name;object_id;class\nV 1;7;EB\nV 2;x;CEP\n",
+        "object id,a b c,id,class\nV 1,a b c,7,EB\nV 2,a b c,x,CEP\n",
+        'id, class\n"7", "EB"\nx, CEP\n',
+        "id,class,\n7,EB,\nx,CEP,\n",
+        "# made by hand, twice\nid,class\n# half\n7,EB\n\nx,CEP\n",
+        "id,class\r\n7 ,EB \r\nx,CEP\r\n",
+    ],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_separator_and_the_header_are_found(tmp_path, text, packed):
+    path = tmp_path / ("c.csv.gz" if packed else "c.csv")
+    path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+    assert classes_of(path) == {"7": "EB", "x": "CEP"}
+
+
+def test_only_a_line_that_begins_with_a_hash_is_a_comment(tmp_path):
+    (tmp_path / "c.csv").write_text('#id,class\nid,class,note\nstar#1,EB,"a, #2"\nstar#2,type #3,\n')
+    assert classes_of(tmp_path / "c.csv") == {"star#1": "EB", "star#2": "type #3"}
+
+
+def test_a_line_with_too_many_values_is_named(tmp_path):
+    (tmp_path / "c.csv").write_text("# note\nid class\n1 EB\n2 RR Lyr\n3 EB\n")
+    with pytest.raises(InputFileError, match=r"c\.csv:4: 3 values under 2 columns"):
+        load_catalogue(tmp_path / "c.csv")
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "float64", "string"])
+def test_whole_numbers_with_gaps_are_whole_numbers(tmp_path, dtype):
+    ids = pd.array([7, 8, None], dtype="Int64")
+    frame = pd.DataFrame({"id": ids, "class": pd.array([4, None, 1], dtype="Int64")}).astype(dtype)
+    frame.to_parquet(tmp_path / "c.parquet")
+    found = load_catalogue(tmp_path / "c.parquet")
+    assert found.ids.tolist() == ["7", "8"]
+    assert found.classes[0] == "4"
+    assert pd.isna(found.classes[1])
+
+
+def test_an_index_of_ids_in_parquet_is_a_column(tmp_path):
+    pd.DataFrame({"class": ["EB", "CEP"]}, index=pd.Index(["7", "x"], name="id")).to_parquet(tmp_path / "c.parquet")
+    assert classes_of(tmp_path / "c.parquet") == {"7": "EB", "x": "CEP"}
+
+
+def test_ids_that_differ_by_blanks_are_one_id(tmp_path):
+    (tmp_path / "c.csv").write_text("id,class\n7,EB\n7 ,EB\n 7,eb\n8,CEP\n")
+    catalogue = load_catalogue(tmp_path / "c.csv")
+    joined = catalogue.join(pd.DataFrame({"object_id": ["8", "7", "9"], "ra": np.nan, "dec": np.nan}))
+    assert joined["survey_label"].tolist()[:2] == ["CEP", "EB"]
+    assert pd.isna(joined["survey_label"][2])
+    assert catalogue.conflicts == 0
+
+
+def test_different_classes_of_one_id_are_counted_and_the_first_counts(tmp_path):
+    (tmp_path / "c.csv").write_text("id,class\n1,EB\n1,CEP\n1,QSO\n2,\n2,EB\n3,CEP\n3,EB\n4,EB\n,EB\n,CEP\n")
+    catalogue = load_catalogue(tmp_path / "c.csv")
+    assert classes_of(tmp_path / "c.csv") == {"1": "EB", "2": "EB", "3": "CEP", "4": "EB"}
+    assert catalogue.conflicts == 2
+
+
+def test_rows_without_id_still_match_by_position(tmp_path):
+    (tmp_path / "c.csv").write_text("id,class,ra,dec\n,EB,80,-69\n,CEP,81,-69\n")
+    catalogue = load_catalogue(tmp_path / "c.csv", match_radius="1arcsec")
+    stars = pd.DataFrame({"object_id": ["a", "b"], "ra": [81.0, 80.0], "dec": [-69.0, -69.0]})
+    assert catalogue.join(stars)["survey_label"].tolist() == ["CEP", "EB"]

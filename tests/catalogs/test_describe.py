@@ -1,16 +1,20 @@
 """`lcdvt surveys new`: what it writes reads the file it was written from."""
 
 import gzip
+import io
+from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from lcdvt.catalogs.describe import describe_file
-from lcdvt.catalogs.files import open_stream
+from lcdvt.catalogs.describe import describe
+from lcdvt.catalogs.look import BYTES_LOOKED_AT, look_at
 from lcdvt.catalogs.reader import read_file
+from lcdvt.catalogs.survey import Survey
 from lcdvt.catalogs.survey_toml import survey_from_toml
-from lcdvt.epochs import block_from_raw
-from lcdvt.errors import SurveyError
+from lcdvt.epochs import EpochBlock, block_from_raw
+from lcdvt.errors import LcdvtError, SurveyError
 from raw_files import eros_text, hits_text, macho_csv_text
 
 LONG = "oid,hjd,filter,mag,magerr,ra,dec\n" + "".join(
@@ -42,19 +46,29 @@ CASES = {
 }
 
 
+def described(path: Path) -> tuple[Survey, EpochBlock]:
+    """Describe a file, and read it by its description."""
+    sample = look_at(path)
+    survey = survey_from_toml(describe("mine", sample), "mine.toml")
+    return survey, block_from_raw(survey, read_file(survey, sample.content, str(path)))
+
+
+def written(folder: Path, text: str, name: str = "star.csv") -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("packed", [False, True])
 def test_the_description_reads_the_file(name, packed, tmp_path):
     text, objects, epochs, bands, first_mjd = CASES[name]
     path = tmp_path / (name + (".gz" if packed else ""))
     path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
-    toml = describe_file("mine", path)
-    survey = survey_from_toml(toml, "mine.toml")
-    with open_stream(path) as stream:
-        block = block_from_raw(survey, read_file(survey, stream.read(), str(path)))
+    survey, block = described(path)
     assert (len(block.objects), block.mjd.size, list(survey.bands)) == (objects, epochs, bands)
     assert block.mjd.min() == pytest.approx(first_mjd)
-    assert "# guess" in toml
+    assert "# guess" in survey.toml
 
 
 @pytest.mark.parametrize("kind", ["parquet", "fits", "votable"])
@@ -80,10 +94,8 @@ def test_binary_tables_are_described_too(kind, tmp_path):
                 for column in frame
             }
         ).write(path, format=kind)
-    toml = describe_file("mine", path)
-    survey = survey_from_toml(toml, "mine.toml")
+    survey, block = described(path)
     assert survey.magnitude_kind == "flux"
-    block = block_from_raw(survey, read_file(survey, path.read_bytes(), str(path)))
     assert [found.object_id for found in block.objects] == ["a", "b"]
 
 
@@ -92,4 +104,160 @@ def test_what_cannot_be_described_is_refused_in_a_sentence(content, tmp_path):
     path = tmp_path / "odd.dat"
     path.write_bytes(content)
     with pytest.raises(SurveyError, match=r"odd\.dat"):
-        describe_file("mine", path)
+        described(path)
+
+
+@pytest.mark.parametrize(
+    "bands",
+    [
+        {"g": ("g_mag", "g_magerr"), "r": ("r_mag", "r_magerr")},
+        {"g": ("mag_g", "err_g"), "r": ("mag_r", "err_r")},
+        {"b": ("bmag", "berr"), "r": ("rmag", "rerr")},
+        {"B": ("MagB", "ErMagB"), "R": ("MagR", "ErMagR")},
+        {"B": ("mag_B", "err_B"), "R": ("mag_R", "err_R")},
+        {"g": ("gmag", "e_gmag"), "r": ("rmag", "e_rmag")},
+        {"g": ("g_mag", "sigma_g"), "r": ("r_mag", "sigma_r")},
+        {"r": ("r_mag", "r_mag_error"), "R": ("R_mag", "R_mag_error")},
+    ],
+)
+@pytest.mark.parametrize("errors_first", [False, True])
+def test_each_band_has_its_own_error_column(bands, errors_first, tmp_path):
+    pairs = [pair[::-1] if errors_first else pair for pair in bands.values()]
+    value = {name: 15 for name, _ in bands.values()} | {name: 0.1 for _, name in bands.values()}
+    names = [name for pair in pairs for name in pair]
+    text = ",".join(["mjd", *names]) + "\n" + f"53000,{','.join(str(value[name]) for name in names)}\n" * 2
+    survey, _ = described(written(tmp_path, text))
+    assert {columns.band: (columns.mag, columns.err) for columns in survey.formats[0].wide} == bands
+    assert list(survey.bands) == list(bands)
+
+
+@pytest.mark.parametrize("header", ["mjd,I_mag,I_magerr", "mjd,mag_I,err_I", "hmjd,Imag,Ierr"])
+def test_a_lone_band_keeps_its_name(header, tmp_path):
+    survey, block = described(written(tmp_path, header + "\n53000,15.5,0.02\n53001,15.6,0.02\n"))
+    assert survey.bands == ("I",)
+    assert (block.mag.tolist(), block.err.tolist()) == ([15.5, 15.6], [0.02, 0.02])
+
+
+def test_the_band_column_of_ztf_is_known_and_its_bands_run_from_blue_to_red(tmp_path):
+    rows = "".join(f"7,{58000 + day},15.{day},0.02,{band}\n" for day in range(3) for band in ("zr", "zg", "zi"))
+    survey, block = described(written(tmp_path, "oid,mjd,mag,magerr,filtercode\n" + rows))
+    assert (survey.bands, block.mjd.size) == (("zg", "zr", "zi"), 9)
+
+
+ODD_TEXTS = {
+    "trailing commas": "mjd,mag,err,\n53000,15,0.1,\n53001,15.5,0.1,\n",
+    "trailing commas below the header": "mjd,mag,err\n53000,15,0.1,\n53001,15.5,0.1,\n",
+    "trailing comma in the header": "mjd,mag,err,\n53000,15,0.1\n53001,15.5,0.1\n",
+    "units": "mjd,mag,err\nd,mag,mag\n53000,15,0.1\n53001,15.5,0.1\n",
+    "units and dashes below comments": "#made\n#\nmjd;mag;err\nd;mag;mag\n--;--;--\n53000;15;0.1\n53001;15.5;0.1\n",
+    "units, other columns first": "err,name,mag,mjd\nmag,,mag,d\n0.1,x,15,53000\n0.1,x,15.5,53001\n",
+    "bars around": "|mjd|mag|err|\n|53000|15|0.1|\n|53001|15.5|0.1|\n",
+    "a name twice": "mjd,mag,mag,err\n53000,15,3,0.1\n53001,15.5,3,0.1\n",
+    "quotes in a name": 'mjd,g"x,err\n53000,15,0.1\n53001,15.5,0.1\n',
+    "gaps": "mjd,mag,err\n53000,15,0.1\n53000.5,,\n53000.6,nan,null\n53001,15.5,0.1\n",
+}
+
+
+@pytest.mark.parametrize("what", ODD_TEXTS)
+def test_odd_texts_are_described(what, tmp_path):
+    _, block = described(written(tmp_path, ODD_TEXTS[what]))
+    assert block.mjd.tolist() == [53000, 53001]
+    assert (block.mag.tolist(), block.err.tolist()) == ([15, 15.5], [0.1, 0.1])
+
+
+@pytest.mark.parametrize("name", ['a"b.csv', "a\nb.c'v", "a\\b.t\tx"])
+def test_a_file_name_is_escaped(name, tmp_path):
+    _, block = described(written(tmp_path, "mjd,mag,err\n53000,15,0.1\n53001,15,0.1\n", name))
+    assert [found.object_id for found in block.objects] == [name.rsplit(".", 1)[0]]
+
+
+def test_a_survey_name_with_a_quote_is_refused_in_a_sentence(tmp_path):
+    sample = look_at(written(tmp_path, BARE))
+    with pytest.raises(SurveyError, match="survey name"):
+        survey_from_toml(describe('my"own', sample), "mine.toml")
+
+
+def _saved(kind: str) -> bytes:
+    from astropy.table import Table
+
+    stream = io.BytesIO()
+    columns = {"mjd": 53000.0 + np.arange(500), "mag": np.full(500, 15.0), "err": np.full(500, 0.1)}
+    if kind == "parquet":
+        pd.DataFrame(columns).to_parquet(stream)
+    else:
+        Table(columns).write(stream, format=kind)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["parquet", "fits", "votable"])
+def test_a_cut_table_is_refused_in_a_sentence(kind, tmp_path):
+    path = tmp_path / f"star.{kind}"
+    path.write_bytes(_saved(kind)[:-4000])
+    with pytest.raises(SurveyError, match=rf"star\.{kind} is a damaged {kind} file: .+"):
+        described(path)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "fits", "votable"])
+def test_a_packed_table_is_described(kind, tmp_path):
+    path = tmp_path / f"star.{kind}.gz"
+    path.write_bytes(gzip.compress(_saved(kind)))
+    _, block = described(path)
+    assert ([found.object_id for found in block.objects], block.mjd.size) == (["star"], 500)
+
+
+def test_columns_with_gaps_or_many_values_per_row_do_no_harm(tmp_path):
+    from astropy.table import MaskedColumn, Table
+
+    columns = {
+        "mjd": [53000.0, 53001.0, 53002.0],
+        "mag": MaskedColumn([15, 99, 16], mask=[False, True, False]),
+        "magerr": [0.1, 0.1, 0.1],
+        "cutout": np.zeros((3, 2)),
+        "good": [True, False, True],
+    }
+    Table(columns).write(tmp_path / "star.fits")
+    assert look_at(tmp_path / "star.fits").table.columns.tolist() == ["mjd", "mag", "magerr", "good"]
+    survey = survey_from_toml(describe("mine", look_at(tmp_path / "star.fits")), "mine.toml")
+    assert (survey.formats[0].mag, survey.formats[0].err) == ("mag", "magerr")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["date,mag,err\n2010-01-01,15,0.1\n2010-01-02,15,0.1\n", "2010-01-01T00:00 15 0.1\n2010-01-02T00:00 15 0.1\n"],
+)
+def test_dates_of_the_calendar_are_refused_in_a_sentence(text, tmp_path):
+    with pytest.raises(SurveyError, match=r"are text .'2010-01-01.*MJD or JD"):
+        described(written(tmp_path, text))
+
+
+def test_a_numeric_date_beside_one_of_the_calendar_is_taken(tmp_path):
+    rows = "".join(f"2010-01-0{day} {55196 + day}.5 15 0.1\n" for day in range(1, 4))
+    survey, block = described(written(tmp_path, rows))
+    assert (survey.formats[0].time, block.mjd[0]) == (2, 55197.5)
+
+
+LIMITS = "mjd,mag,err\n53000,15,0.1\n53001,>18.2,\n53002,>18.3,\n53003,15.5,0.1\n"
+
+
+def test_upper_limits_do_not_hide_the_magnitudes(tmp_path, lcdvt):
+    written(tmp_path, LIMITS)
+    result = lcdvt("surveys", "new", "mine", "star.csv")
+    assert (result.returncode, "2 epochs" in result.stdout) == (0, True), result.stderr
+    assert 'mag = "mag"' in (tmp_path / "mine.toml").read_text()
+
+
+def test_only_the_beginning_of_a_large_file_is_read(tmp_path, lcdvt):
+    digits = np.random.default_rng(1).integers(0, 10**9, size=200_000)
+    text = "mjd,mag,err\n" + "".join(f"{53000 + row / 100},15.{digit:09d},0.1\n" for row, digit in enumerate(digits))
+    assert len(text) > 3 * BYTES_LOOKED_AT
+    packed = gzip.compress(text.encode(), compresslevel=1)
+    (tmp_path / "star.csv.gz").write_bytes(packed[: len(packed) // 2])  # whoever reads on finds the damage
+    result = lcdvt("surveys", "new", "mine", "star.csv.gz")
+    assert (result.returncode, "the beginning of star.csv.gz: 1 objects" in result.stdout) == (0, True), result.stderr
+
+
+def test_a_bomb_is_refused_before_it_fills_the_memory(tmp_path):
+    path = tmp_path / "star.vot.gz"
+    path.write_bytes(gzip.compress(b"<?xml" + b" " * (65 << 20)))
+    with pytest.raises(LcdvtError, match=r"star\.vot\.gz grows"):
+        look_at(path)
