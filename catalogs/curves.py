@@ -33,8 +33,8 @@ class RawObject:
 class RawEpochs(NamedTuple):
     """One entry per epoch and band, in no particular order."""
 
-    object_index: NDArray[np.int64]
-    band_index: NDArray[np.int64]
+    object_index: NDArray[np.int32]
+    band_index: NDArray[np.int8]
     time: NDArray[np.float64]
     mag: NDArray[np.float64]
     err: NDArray[np.float64]
@@ -55,15 +55,15 @@ class RawCurves:
 def assemble(
     survey: Survey,
     match: Match,
-    object_index: NDArray[np.int64],
+    object_index: NDArray[np.int32],
     time: NDArray[np.float64],
     mags: list[NDArray[np.float64]],
     errs: list[NDArray[np.float64]],
-    band_index: NDArray[np.int64] | None,
+    band_index: NDArray[np.int8] | None,
 ) -> RawEpochs:
     """Put a file's columns together: wide rows become one entry per band, long rows have their band already."""
     if match.format.wide:
-        codes = np.array([survey.bands.index(band.band) for band in match.format.wide])
+        codes = np.array([survey.bands.index(band.band) for band in match.format.wide], dtype=np.int8)
         epochs = RawEpochs(
             np.concatenate([object_index] * codes.size),
             np.repeat(codes, time.size),
@@ -97,8 +97,8 @@ def take(epochs: RawEpochs, chosen: NDArray[np.bool_]) -> RawEpochs:
 def no_curves(problem: str) -> RawCurves:
     """Return an empty reading with the sentence that says why it is empty."""
     empty = np.empty(0)
-    index = np.empty(0, dtype=np.int64)
-    return RawCurves([], RawEpochs(index, index, empty, empty, empty), [problem])
+    none = RawEpochs(np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int8), empty, empty, empty)
+    return RawCurves([], none, [problem])
 
 
 def object_from_groups(match: Match, object_id: str, name: str, survey: Survey) -> RawObject:
@@ -153,5 +153,5 @@ def join_curves(parts: Iterable[RawCurves]) -> RawCurves:
         return RawCurves([], no_curves("").epochs)
     sizes = [piece.time.size for piece in pieces]
     joined = RawEpochs(*(np.concatenate(column) for column in zip(*pieces, strict=True)))
-    shifted = joined.object_index + np.repeat(np.array(shifts, dtype=np.int64), sizes)
+    shifted = joined.object_index + np.repeat(np.array(shifts, dtype=np.int32), sizes)
     return RawCurves(objects, joined._replace(object_index=shifted), problems, dropped)

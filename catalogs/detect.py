@@ -10,6 +10,7 @@ from lcdvt.catalogs.missing import MISSING_WORDS
 from lcdvt.catalogs.survey import SEPARATOR_NAMES, Column, Format, Survey
 
 HEAD_BYTES = 8192
+PATTERN_BYTES = 2048  # what a format looks for stands in its very first lines
 _BOM = b"\xef\xbb\xbf"
 _TABLE_MAGIC = {"parquet": (b"PAR1",), "fits": (b"SIMPLE  =",), "votable": (b"<?xml", b"<VOTABLE")}
 
@@ -79,7 +80,7 @@ def match_survey(survey: Survey, name: str, head: bytes) -> Match | str:
 
 def match_format(form: Format, name: str, head: bytes) -> Match | str:
     """Return the match of a file with a format, or the reason why it does not match."""
-    if not head.strip():
+    if not head or head.isspace():
         return "the file is empty"
     if form.type != "text":
         if not head.lstrip().startswith(_TABLE_MAGIC[form.type]):
@@ -90,7 +91,7 @@ def match_format(form: Format, name: str, head: bytes) -> Match | str:
         return "it is binary, not text"
     groups = _name_groups(form, name)
     if form.head:
-        found = _compiled(form.head).search(head_text(head).replace("\r\n", "\n"))
+        found = _compiled(form.head).search(head_text(head[:PATTERN_BYTES]).replace("\r\n", "\n"))
         if found is None:
             return "its first lines do not look like this format's"
         groups |= {key: value for key, value in found.groupdict().items() if value is not None}

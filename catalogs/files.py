@@ -90,7 +90,7 @@ def list_files(paths: list[Path], ignored: set[Path], workspace: Path | None = N
             # Only a file with an ignored name is worth the cost of finding out where it really is.
             if name.rpartition("/")[2] in ignored_names and Path(name).resolve() in ignored:
                 continue
-            absolute = os.path.abspath(name)  # noqa: PTH100 - a link stays a link
+            absolute = name if name.startswith("/") and ".." not in name else os.path.abspath(name)  # noqa: PTH100
             if absolute not in seen and (file := _as_listed(name)) is not None:
                 seen.add(absolute)
                 found[name] = file
@@ -153,10 +153,14 @@ def readable(name: str) -> Iterator[None]:
 
 def read_whole(name: str) -> bytes:
     """Read one star's file, decompressed; a file no star can fill is refused."""
-    with readable(name), open(name, "rb", buffering=0) as raw:  # noqa: PTH123 - as above
-        content: bytes = raw.read(WHOLE_FILE_LIMIT + 1)
-    if len(content) > WHOLE_FILE_LIMIT:
-        raise InputFileError(f"{name} holds more than {WHOLE_FILE_LIMIT >> 20} MiB: too much for one star.")
+    try:
+        with open(name, "rb", buffering=0) as raw:  # noqa: PTH123 - pathlib costs more than the call itself
+            if os.fstat(raw.fileno()).st_size > WHOLE_FILE_LIMIT:
+                raise InputFileError(f"{name} holds more than {WHOLE_FILE_LIMIT >> 20} MiB: too much for one star.")
+            content: bytes = raw.readall()
+    except OSError:
+        with readable(name):  # the sentence for what went wrong
+            raise
     return decompressed(content, name)
 
 

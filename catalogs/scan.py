@@ -39,10 +39,10 @@ class Scan(NamedTuple):
     text_stop: NDArray[np.int64]
     """Row by text column: where in the buffer the field stands."""
     text_hash: NDArray[np.uint64]
-    """Row: a hash of all text columns marked as identity (see `identity_columns`)."""
+    """Row: a hash of all text columns marked as identity (see `identity_columns`); empty without any."""
     line_start: NDArray[np.int64]
-    """Row: where in the buffer its line begins."""
-    line_number: NDArray[np.int64]
+    """Row: where in the buffer its line begins; empty without identity columns."""
+    line_number: NDArray[np.int32]
     """Row: its line in the buffer, counted from 1."""
     fault: NDArray[np.int8]
     """Row: 0, or one of the codes in LINE_FAULTS."""
@@ -113,12 +113,14 @@ def _places(
 @numba.njit(cache=True)
 def _scan(data, lines, separator, comment, wanted, text_at, n_numeric, n_text, n_identity, column_count):  # type: ignore[no-untyped-def]
     size = data.size
-    values = np.full((lines, n_numeric), np.nan)
+    values = np.full((n_numeric, lines), np.nan)  # column by column, as they are used
     text_start = np.zeros((lines, n_text), dtype=np.int64)
     text_stop = np.zeros((lines, n_text), dtype=np.int64)
-    text_hash = np.zeros(lines, dtype=np.uint64)
-    line_start = np.zeros(lines, dtype=np.int64)
-    line_number = np.zeros(lines, dtype=np.int64)
+    # Positions and hashes only where objects must be told apart: touching memory costs more than reading numbers.
+    many = n_identity > 0
+    text_hash = np.zeros(lines if many else 0, dtype=np.uint64)
+    line_start = np.zeros(lines if many else 0, dtype=np.int64)
+    line_number = np.zeros(lines, dtype=np.int32)
     fault = np.zeros(lines, dtype=np.int8)
     hard = [(0, 0, 0, 0)]
     hard.pop()
@@ -151,7 +153,7 @@ def _scan(data, lines, separator, comment, wanted, text_at, n_numeric, n_text, n
                     after = _NEWLINE if end >= size else data[end]
                     blank = after in (_SPACE, _TAB, _RETURN)
                     if after in (separator, _NEWLINE) or (blank and separator == WHITESPACE_RUNS):
-                        values[row, wanted[column]] = value
+                        values[wanted[column], row] = value
                         column += 1
                         trailing_empty = False
                         i = end
@@ -199,7 +201,7 @@ def _scan(data, lines, separator, comment, wanted, text_at, n_numeric, n_text, n
                 if at >= 0 and token_stop > token_start:
                     value, kind = read_number(data, token_start, token_stop)
                     if kind == NUMBER:
-                        values[row, at] = value
+                        values[at, row] = value
                     elif kind == HARD:
                         hard.append((row, at, token_start, token_stop))
                     elif kind == BAD:
@@ -231,13 +233,14 @@ def _scan(data, lines, separator, comment, wanted, text_at, n_numeric, n_text, n
             line_fault = TOO_FEW_COLUMNS
         elif counted > column_count:
             line_fault = TOO_MANY_COLUMNS
-        text_hash[row] = identity_hash
-        line_start[row] = begin
+        if many:
+            text_hash[row] = identity_hash
+            line_start[row] = begin
         line_number[row] = number
         fault[row] = line_fault
         row += 1
     return (
-        values[:row],
+        values[:, :row].T,
         text_start[:row],
         text_stop[:row],
         text_hash[:row],

@@ -122,7 +122,7 @@ def _curves(survey: Survey, match: Match, table: pa.Table, name: str) -> RawCurv
             RawObject(str(object_id), name, float(ra[row]), float(dec[row]), labels[row])
             for object_id, row in zip(ids, first, strict=True)
         ]
-        object_index = inverse.astype(np.int64)
+        object_index = inverse.astype(np.int32)
         if "" in ids:
             problems.append(f"{name}: some rows have no id; they are skipped: give every object its id.")
             dropped["no id"] = 1
@@ -131,7 +131,7 @@ def _curves(survey: Survey, match: Match, table: pa.Table, name: str) -> RawCurv
         found = object_from_groups(match, fill_template(form.id, match.groups), name, survey)
         own = (float(ra[0]), float(dec[0])) if np.isfinite(ra[0] + dec[0]) else (found.ra, found.dec)
         objects = [replace(found, ra=own[0], dec=own[1], survey_label=labels[0])]
-        object_index = np.zeros(rows, dtype=np.int64)
+        object_index = np.zeros(rows, dtype=np.int32)
     band_index = _band_column(survey, form, table) if form.band_column is not None else None
     epochs = assemble(survey, match, object_index, time, mags, errs, band_index)
     return RawCurves(objects, epochs, problems, dropped)
@@ -142,11 +142,11 @@ def _floats(table: pa.Table, column: Column) -> NDArray[np.float64]:
     return np.asarray(pc.fill_null(values, np.nan).to_numpy())
 
 
-def _band_column(survey: Survey, form: Format, table: pa.Table) -> NDArray[np.int64]:
+def _band_column(survey: Survey, form: Format, table: pa.Table) -> NDArray[np.int8]:
     names = {band: band for band in survey.bands} | form.band_names
     found, inverse = np.unique(
         table[str(form.band_column)].cast(pa.string()).fill_null("").to_numpy(zero_copy_only=False).astype(str),
         return_inverse=True,
     )
     codes = [survey.bands.index(names[name.strip()]) if name.strip() in names else UNKNOWN_BAND for name in found]
-    return np.array(codes, dtype=np.int64)[inverse]
+    return np.array(codes, dtype=np.int8)[inverse]

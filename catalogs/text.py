@@ -97,7 +97,7 @@ def _wanted_columns(form: Format) -> tuple[tuple[Column, ...], tuple[Column, ...
 
 def _objects(
     survey: Survey, match: Match, scan: Scan, body: bytes, name: str, values: dict[Column, NDArray[np.float64]]
-) -> tuple[list[RawObject], NDArray[np.int64]]:
+) -> tuple[list[RawObject], NDArray[np.int32]]:
     form = match.format
     rows = scan.values.shape[0]
     text = _wanted_columns(form)[1]
@@ -119,11 +119,11 @@ def _objects(
     if not form.many_objects:
         found = object_from_groups(match, fill_template(form.id, match.groups), name, survey)
         plain = form.ra is None and form.dec is None and form.label is None
-        return [found if plain else described(0, found)], np.zeros(rows, dtype=np.int64)
+        return [found if plain else described(0, found)], np.zeros(rows, dtype=np.int32)
     starts = np.flatnonzero(np.concatenate(([True], scan.text_hash[1:] != scan.text_hash[:-1])))
     index_of: dict[str, int] = {}
     objects: list[RawObject] = []
-    index_of_run = np.empty(starts.size, dtype=np.int64)
+    index_of_run = np.empty(starts.size, dtype=np.int32)
     for run, row in enumerate(starts.tolist()):
         tokens = {str(column): token(row, column) for column in form.id_columns}
         # An id of which a part is missing is no id.
@@ -138,8 +138,8 @@ def _objects(
 
 
 def _without_faulty(
-    objects: list[RawObject], object_index: NDArray[np.int64], scan: Scan, layout: TextLayout, name: str
-) -> tuple[list[RawObject], NDArray[np.int64], list[str]]:
+    objects: list[RawObject], object_index: NDArray[np.int32], scan: Scan, layout: TextLayout, name: str
+) -> tuple[list[RawObject], NDArray[np.int32], list[str]]:
     """Leave out every object with a broken line: half an object is worse than none."""
     faulty_rows = np.flatnonzero(scan.fault)
     faulty, first = np.unique(object_index[faulty_rows], return_index=True)
@@ -151,15 +151,15 @@ def _without_faulty(
             f"{name}:{line}: {what}; object {objects[index].object_id} is skipped: mend or fetch the file again."
         )
     kept = np.setdiff1d(np.arange(len(objects)), faulty)
-    new_index = np.full(len(objects), -1, dtype=np.int64)
+    new_index = np.full(len(objects), -1, dtype=np.int32)
     new_index[kept] = np.arange(kept.size)
     return [objects[index] for index in kept], new_index[object_index], problems
 
 
-def _band_column(survey: Survey, form: Format, scan: Scan, body: bytes, text: tuple[Column, ...]) -> NDArray[np.int64]:
+def _band_column(survey: Survey, form: Format, scan: Scan, body: bytes, text: tuple[Column, ...]) -> NDArray[np.int8]:
     names = {band: band for band in survey.bands} | form.band_names
     keys = np.array([np.frombuffer(_padded(key), dtype=np.uint8) for key in names])
-    codes = np.array([survey.bands.index(band) for band in names.values()], dtype=np.int64)
+    codes = np.array([survey.bands.index(band) for band in names.values()], dtype=np.int8)
     assert form.band_column is not None  # asked for by the caller only then
     at = text.index(form.band_column)
     data = np.frombuffer(body, dtype=np.uint8)
@@ -176,7 +176,7 @@ def _padded(key: str) -> bytes:
 @numba.njit(cache=True)
 def _match_tokens(data, start, stop, keys, codes):  # type: ignore[no-untyped-def]
     """Return for each token the code of the key it equals, or UNKNOWN_BAND."""
-    result = np.full(start.size, UNKNOWN_BAND, dtype=np.int64)
+    result = np.full(start.size, UNKNOWN_BAND, dtype=np.int8)
     width = keys.shape[1]
     for row in range(start.size):
         length = stop[row] - start[row]

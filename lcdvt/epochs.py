@@ -103,9 +103,9 @@ class EpochBlock:
         ids = pa.array([found.object_id for found in self.objects], pa.string())
         object_codes = np.repeat(self.segment_object.astype(np.int32), lengths)
         band_codes = np.repeat(self.segment_band.astype(np.int32), lengths)
-        columns = [
-            pa.DictionaryArray.from_arrays(object_codes, ids),
-            pa.DictionaryArray.from_arrays(band_codes, pa.array(self.bands, pa.string())),
+        columns = [  # the codes were just made: checking that they fit their dictionaries would cost more
+            pa.DictionaryArray.from_arrays(object_codes, ids, safe=False),
+            pa.DictionaryArray.from_arrays(band_codes, pa.array(self.bands, pa.string()), safe=False),
             pa.array(self.mjd),
             pa.array(self.mag),
             pa.array(self.err),
@@ -130,7 +130,7 @@ def block_from_raw(survey: Survey, curves: RawCurves) -> EpochBlock:
     reason[object_index[raw.object_index] < 0] = _REASONS.index(READ_BEFORE)
     # Rows on disk are sorted by the band's name, while the survey lists its bands from blue to red.
     by_name = np.argsort(np.array(survey.bands))
-    rank_of_band = np.argsort(by_name)
+    rank_of_band = np.argsort(by_name).astype(np.int8)
     order, start = _arrange(
         object_index[raw.object_index],
         rank_of_band[raw.band_index],
@@ -168,12 +168,12 @@ def _any_of(values: NDArray[np.float64], sentinels: tuple[float, ...]) -> NDArra
     return found
 
 
-def _merged_by_id(curves: RawCurves) -> tuple[list[RawObject], NDArray[np.int64]]:
+def _merged_by_id(curves: RawCurves) -> tuple[list[RawObject], NDArray[np.int32]]:
     """Sort objects by id; a star's files of different bands become one object, other repetitions are refused."""
     by_id: dict[str, list[int]] = {}
     for position, found in enumerate(curves.objects):
         by_id.setdefault(found.object_id, []).append(position)
-    new_index = np.full(len(curves.objects), -1, dtype=np.int64)
+    new_index = np.full(len(curves.objects), -1, dtype=np.int32)
     objects: list[RawObject] = []
     for object_id in sorted(by_id):
         first, *others = by_id[object_id]
@@ -197,7 +197,7 @@ def _merged_by_id(curves: RawCurves) -> tuple[list[RawObject], NDArray[np.int64]
 @numba.njit(cache=True)
 def _reasons(mjd, mag, err, band_index, mag_sentinels, err_sentinels, first_date, last_date):  # type: ignore[no-untyped-def]
     """Return for each epoch why it is dropped, as a place in _REASONS; 0 keeps it."""
-    reason = np.zeros(mjd.size, dtype=np.int64)
+    reason = np.zeros(mjd.size, dtype=np.int8)
     for i in range(mjd.size):
         missing = not (np.isfinite(mag[i]) and np.isfinite(mjd[i]))
         for sentinel in mag_sentinels:

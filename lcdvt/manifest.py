@@ -5,7 +5,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -121,7 +121,7 @@ class Journal:
 
     def add(self, record: BatchRecord) -> None:
         """Record a finished batch."""
-        self._append({"batch": asdict(record)})
+        self._append({"batch": vars(record)})
         self.records.append(record)
 
     def complete(self) -> None:

@@ -22,6 +22,7 @@ from lcdvt.clean import Step, clean
 from lcdvt.epochs import READ_BEFORE, EpochBlock, block_from_raw, epochs_metadata
 from lcdvt.features.config import Engine, FeatureConfig
 from lcdvt.features.extraction import extract_table, extraction_report
+from lcdvt.memory import keep_freed_memory
 from lcdvt.names import BAND, DEC, OBJECT_ID, RA, SOURCE, SURVEY_LABEL, n_epochs_column
 from lcdvt.workspace import SurveyFolder, part_name, writable
 
@@ -112,6 +113,7 @@ def objects_folder(folder: SurveyFolder) -> Path:
 
 def make_part(task: BatchTask) -> PartResult:
     """Read, arrange, clean and write one batch; the files wait under temporary names for `commit`."""
+    keep_freed_memory()
     curves = join_curves(piece.read(task.survey) for piece in task.pieces)
     files_with_objects = {found.source for found in curves.objects}
     epochs_read = curves.epochs.time.size
@@ -170,9 +172,7 @@ def write_part(table: pa.Table, path: Path) -> None:
     """
     with writable(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with pq.ParquetWriter(
-            path, table.schema, compression="zstd", compression_level=1, store_schema=False
-        ) as writer:
+        with pq.ParquetWriter(path, table.schema, compression="snappy", store_schema=False) as writer:
             writer.write_table(table)
             writer.add_key_value_metadata(table.schema.metadata or {})
 
@@ -181,7 +181,7 @@ def _objects_table(task: BatchTask, block: EpochBlock) -> pa.Table:
     counts = block.epochs_per_band()
     columns: dict[str, Any] = {
         OBJECT_ID: pa.array([found.object_id for found in block.objects], pa.string()),
-        SURVEY_LABEL: pa.array([_own_label(task.survey, found, task.roots) for found in block.objects], pa.string()),
+        SURVEY_LABEL: pa.array(_own_labels(task.survey, block.objects, task.roots), pa.string()),
         RA: np.array([found.ra for found in block.objects]),
         DEC: np.array([found.dec for found in block.objects]),
     }
@@ -192,11 +192,20 @@ def _objects_table(task: BatchTask, block: EpochBlock) -> pa.Table:
     return pa.table(columns)
 
 
-def _own_label(survey: Survey, found: RawObject, roots: tuple[str, ...]) -> str | None:
-    """Return the class that the light-curve file or the nearest class folder gives."""
-    if found.survey_label:
-        return found.survey_label
-    folder = os.path.abspath(found.source.replace(MEMBER_SEPARATOR, "/").rpartition("/")[0])  # noqa: PTH100
-    above = max((root for root in roots if f"{folder}/".startswith(f"{root}/")), key=len, default="")
-    below = folder[len(above.rpartition("/")[0]) :]  # the input's own name counts, what it lies in does not
+def _own_labels(survey: Survey, objects: list[RawObject], roots: tuple[str, ...]) -> list[str | None]:
+    """Return the class that each light-curve file or its nearest class folder gives."""
+    of_folder: dict[str, str | None] = {}
+    labels: list[str | None] = []
+    for found in objects:
+        folder = found.source.replace(MEMBER_SEPARATOR, "/").rpartition("/")[0]
+        if not found.survey_label and folder not in of_folder:
+            of_folder[folder] = _class_of_folder(survey, folder, roots)
+        labels.append(found.survey_label or of_folder[folder])
+    return labels
+
+
+def _class_of_folder(survey: Survey, folder: str, roots: tuple[str, ...]) -> str | None:
+    path = os.path.abspath(folder)  # noqa: PTH100 - a link stays a link
+    above = max((root for root in roots if f"{path}/".startswith(f"{root}/")), key=len, default="")
+    below = path[len(above.rpartition("/")[0]) :]  # the input's own name counts, what it lies in does not
     return next((label for part in reversed(below.split("/")) if (label := survey.folder_class(part))), None)

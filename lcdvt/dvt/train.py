@@ -10,13 +10,13 @@ from torch import Tensor
 from lcdvt.dvt.batches import STARTING_WEIGHTS, BatchStream, member_generator
 from lcdvt.dvt.config import DVTConfig
 from lcdvt.dvt.data import TrainingData
-from lcdvt.dvt.memory import keep_freed_memory
 from lcdvt.dvt.model import DVT
 from lcdvt.dvt.monitor import Monitor
 from lcdvt.dvt.objective import ObjectiveTerms, balanced_class_weights, objective_terms
 from lcdvt.dvt.optimiser import FlatAdam
 from lcdvt.dvt.snapshots import Snapshots
 from lcdvt.errors import LcdvtError
+from lcdvt.memory import keep_freed_memory
 from lcdvt.progress import Progress, silent
 
 if TYPE_CHECKING:

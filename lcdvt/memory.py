@@ -1,8 +1,8 @@
-"""Keep the memory of one step for the next one.
+"""Keep the memory of one step of work for the next one.
 
-A step makes and drops the same arrays of about a megabyte each time. The C library gives such memory back
+A step of training makes and drops the same arrays of about a megabyte each time. The C library gives such memory back
 to the system at once and has to fault it in again page by page, which measured as much as a third of the
-step of ten members.
+step of ten members. A batch of an ingest does the same with its arrays.
 """
 
 import ctypes
