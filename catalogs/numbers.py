@@ -67,7 +67,9 @@ def read_number(data: NDArray[np.uint8], start: int, stop: int) -> tuple[float, 
             break
         i += 1
     if seen == 0:
-        return np.nan, MISSING if _is_missing_word(data, start, stop) else BAD
+        # An upper limit such as >18.2 is no measurement.
+        missing = data[start] in (60, 62) or _is_missing_word(data, start, stop)
+        return np.nan, MISSING if missing else BAD
     if i < stop:
         if data[i] != 101 and data[i] != 69:
             return np.nan, BAD

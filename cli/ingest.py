@@ -95,3 +95,5 @@ def _print_summary(result: "IngestResult") -> None:
         matched = f"labels of {labels['labelled_by_catalogue']} objects"
         what = matched if labels["catalogue_has_classes"] else "positions only: it has no class column"
         out.print(f"catalogue: {labels['catalogue']} ({what})", markup=False)
+    if labels["conflicts"]:
+        out.print(f"  {labels['conflicts']} ids have several classes there; the first row counts", markup=False)

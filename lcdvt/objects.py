@@ -65,6 +65,7 @@ def write_objects(folder: SurveyFolder, survey: Survey, catalogue: LabelCatalogu
         "catalogue": str(catalogue.path.absolute()) if catalogue else None,
         "match_radius": f"{radius}arcsec" if radius is not None else None,
         "labelled_by_catalogue": from_catalogue,
+        "conflicts": catalogue.conflicts if catalogue else 0,
         "catalogue_has_classes": catalogue is not None and catalogue.classes is not None,
     }
 
