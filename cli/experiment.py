@@ -23,6 +23,7 @@ def moons(
     steps: Annotated[
         int | None, typer.Option(min=1, help="Batches for the source and again for the target; the paper has 15000.")
     ] = None,
+    noise: Annotated[float, typer.Option(min=0.0, help="Scatter of the moons; the paper does not give it.")] = 0.12,
     folder: Annotated[Path, typer.Option("--out", help="Where the figure goes.")] = Path("moons"),
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the F1 of each seed here.")] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
@@ -31,13 +32,14 @@ def moons(
     import numpy as np
     from rich.table import Table
 
-    from lcdvt.experiments.moons import PAPER_F1, moons_config, run_moons
+    from lcdvt.experiments.moons import PAPER_F1, MoonsRecipe, moons_config, run_moons
     from lcdvt.figures import moons_figure, save_figure
 
     config = moons_config(preset, steps)
     with progress_display("moons", "steps") as progress:
-        result = run_moons(config, range(seeds), device=device, progress=progress)
-    table = Table(title=f"Moons, preset {preset}, {config.training.steps} + {config.training.steps} batches")
+        result = run_moons(config, range(seeds), recipe=MoonsRecipe(noise=noise), device=device, progress=progress)
+    steps_said = f"{config.training.steps} + {config.training.steps} batches"
+    table = Table(title=f"Moons, preset {preset}, {steps_said}, noise {noise:g}, seeds 0 to {seeds - 1}")
     for column in ("macro F1 (%)", f"ours, {len(result.source_f1)} seeds", "published"):
         table.add_column(column, justify="right" if column != "macro F1 (%)" else "left")
     rows = (
