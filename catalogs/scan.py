@@ -1,33 +1,24 @@
 """A compiled scanner of delimited text: bytes in, numbers and text positions out.
 
 Every text format of every survey goes through this one function, so that a file of ten lines and a
-dump of ten million are read by the same rules. `lcdvt.catalogs.numbers` reads the numbers.
+dump of ten million are read by the same rules. `lcdvt.catalogs.scan_kernel` is the compiled half.
 """
 
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from lcdvt.catalogs.numbers import BAD, HARD, NUMBER, plain_number, read_number
+from lcdvt.catalogs.scan_kernel import NOT_A_NUMBER, TOO_FEW_COLUMNS, TOO_MANY_COLUMNS, WHITESPACE_RUNS, scan_lines
 
-WHITESPACE_RUNS: Final = 0
-"""The separator code for "any run of blanks"."""
+__all__ = ["LINE_FAULTS", "NOT_A_NUMBER", "TOO_FEW_COLUMNS", "TOO_MANY_COLUMNS", "WHITESPACE_RUNS", "Scan", "scan_text"]
 
-# What is wrong with a line.
-TOO_FEW_COLUMNS: Final = 1
-TOO_MANY_COLUMNS: Final = 2
-NOT_A_NUMBER: Final = 3
 LINE_FAULTS: Final = {
     TOO_FEW_COLUMNS: "too few columns",
     TOO_MANY_COLUMNS: "too many columns",
     NOT_A_NUMBER: "a value that is not a number",
 }
-
-_TAB, _NEWLINE, _RETURN, _SPACE, _QUOTE = 9, 10, 13, 32, 34
-_FNV_OFFSET, _FNV_PRIME = np.uint64(14695981039346656037), np.uint64(1099511628211)
 
 
 class Scan(NamedTuple):
@@ -77,7 +68,7 @@ def scan_text(
     """
     data = np.frombuffer(buffer, dtype=np.uint8)
     wanted, text_at = _places(numeric_columns, text_columns)
-    values, start, stop, text_hash, line_start, line_number, fault, hard = _scan(
+    values, start, stop, text_hash, line_start, line_number, fault, hard = scan_lines(
         data,
         buffer.count(b"\n") + 1,
         separator,
@@ -108,144 +99,3 @@ def _places(
     wanted[list(numeric_columns)] = np.arange(len(numeric_columns))
     text_at[list(text_columns)] = np.arange(len(text_columns))
     return wanted, text_at
-
-
-@numba.njit(cache=True)
-def _scan(data, lines, separator, comment, wanted, text_at, n_numeric, n_text, n_identity, column_count):  # type: ignore[no-untyped-def]
-    size = data.size
-    values = np.full((n_numeric, lines), np.nan)  # column by column, as they are used
-    text_start = np.zeros((lines, n_text), dtype=np.int64)
-    text_stop = np.zeros((lines, n_text), dtype=np.int64)
-    # Positions and hashes only where objects must be told apart: touching memory costs more than reading numbers.
-    many = n_identity > 0
-    text_hash = np.zeros(lines if many else 0, dtype=np.uint64)
-    line_start = np.zeros(lines if many else 0, dtype=np.int64)
-    line_number = np.zeros(lines, dtype=np.int32)
-    fault = np.zeros(lines, dtype=np.int8)
-    hard = [(0, 0, 0, 0)]
-    hard.pop()
-    last_wanted = wanted.size - 1
-    row = 0
-    number = 0
-    position = 0
-    while position < size:
-        begin = position
-        number += 1
-        i = begin
-        while i < size and (data[i] == _SPACE or data[i] == _TAB or data[i] == _RETURN):
-            if separator == data[i]:
-                break
-            i += 1
-        if i >= size or data[i] == _NEWLINE or data[i] == comment:
-            while i < size and data[i] != _NEWLINE:
-                i += 1
-            position = i + 1
-            continue
-        column = 0
-        identity_hash = _FNV_OFFSET
-        line_fault = 0
-        trailing_empty = False
-        while True:
-            if column <= last_wanted and wanted[column] >= 0 and text_at[column] < 0:
-                # Nearly every field: a plain number that ends where the field ends is read in one go.
-                value, end = plain_number(data, i, size)
-                if end > 0:
-                    after = _NEWLINE if end >= size else data[end]
-                    blank = after in (_SPACE, _TAB, _RETURN)
-                    if after in (separator, _NEWLINE) or (blank and separator == WHITESPACE_RUNS):
-                        values[wanted[column], row] = value
-                        column += 1
-                        trailing_empty = False
-                        i = end
-                        if separator == WHITESPACE_RUNS:
-                            while i < size and (data[i] == _SPACE or data[i] == _TAB or data[i] == _RETURN):
-                                i += 1
-                            if i >= size or data[i] == _NEWLINE:
-                                break
-                        else:
-                            if after == _NEWLINE:
-                                break
-                            i += 1
-                        continue
-            quoted = i < size and data[i] == _QUOTE
-            if quoted:
-                i += 1
-            token_start = i
-            if quoted:
-                while i < size and data[i] != _NEWLINE:
-                    if data[i] == _QUOTE:
-                        if i + 1 >= size or data[i + 1] != _QUOTE:
-                            break
-                        i += 1  # a doubled quote stands for one
-                    i += 1
-                token_stop = i
-                if i < size and data[i] == _QUOTE:
-                    i += 1
-                while i < size and data[i] != separator and data[i] != _NEWLINE and separator != WHITESPACE_RUNS:
-                    i += 1
-            elif separator == WHITESPACE_RUNS:
-                while i < size and data[i] != _SPACE and data[i] != _TAB and data[i] != _NEWLINE and data[i] != _RETURN:
-                    i += 1
-                token_stop = i
-            else:
-                while i < size and data[i] != separator and data[i] != _NEWLINE:
-                    i += 1
-                token_stop = i
-                while token_stop > token_start and (data[token_stop - 1] == _SPACE or data[token_stop - 1] == _RETURN):
-                    token_stop -= 1
-                while token_start < token_stop and data[token_start] == _SPACE:
-                    token_start += 1
-            trailing_empty = token_stop == token_start
-            if column <= last_wanted:
-                at = wanted[column]
-                if at >= 0 and token_stop > token_start:
-                    value, kind = read_number(data, token_start, token_stop)
-                    if kind == NUMBER:
-                        values[at, row] = value
-                    elif kind == HARD:
-                        hard.append((row, at, token_start, token_stop))
-                    elif kind == BAD:
-                        line_fault = NOT_A_NUMBER
-                at = text_at[column]
-                if at >= 0:
-                    text_start[row, at] = token_start
-                    text_stop[row, at] = token_stop
-                    if at < n_identity:
-                        for j in range(token_start, token_stop):
-                            identity_hash = (identity_hash ^ np.uint64(data[j])) * _FNV_PRIME
-                        identity_hash = (identity_hash ^ np.uint64(255)) * _FNV_PRIME
-            column += 1
-            if separator == WHITESPACE_RUNS:
-                while i < size and (data[i] == _SPACE or data[i] == _TAB or data[i] == _RETURN):
-                    i += 1
-                if i >= size or data[i] == _NEWLINE:
-                    break
-            else:
-                if i >= size or data[i] == _NEWLINE:
-                    break
-                i += 1
-        position = i + 1
-        # A separator at the end of a line is common and means nothing.
-        counted = column - 1 if trailing_empty and column_count > 0 and column == column_count + 1 else column
-        if column_count == 0:
-            column_count = counted
-        if counted < column_count or column <= last_wanted:
-            line_fault = TOO_FEW_COLUMNS
-        elif counted > column_count:
-            line_fault = TOO_MANY_COLUMNS
-        if many:
-            text_hash[row] = identity_hash
-            line_start[row] = begin
-        line_number[row] = number
-        fault[row] = line_fault
-        row += 1
-    return (
-        values[:, :row].T,
-        text_start[:row],
-        text_stop[:row],
-        text_hash[:row],
-        line_start[:row],
-        line_number[:row],
-        fault[:row],
-        hard,
-    )
