@@ -18,6 +18,7 @@ from lcdvt.errors import LcdvtError
 
 EXIT_USER_ERROR = 2
 EXIT_INTERRUPTED = 130
+INTERRUPTED = "lcdvt: interrupted; what was finished is kept, run the same command again to go on."
 
 app = typer.Typer(
     name="lcdvt",
@@ -68,8 +69,14 @@ def main() -> None:
         if sys.stdout is not stdout:  # typer wraps it when the reader of a pipe has left, as `head` does
             sys.exit(0)
         if ending.code == EXIT_INTERRUPTED:
-            err.print("lcdvt: interrupted; what was finished is kept, run the same command again to go on.")
+            err.print(INTERRUPTED)
         raise
+    except SystemError as error:
+        # Ctrl-C at the moment a compiled function returns comes out as a SystemError that it caused.
+        if not isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+            raise
+        err.print(INTERRUPTED)
+        sys.exit(EXIT_INTERRUPTED)
 
 
 if __name__ == "__main__":

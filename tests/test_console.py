@@ -87,3 +87,22 @@ def test_a_pipe_without_reader_silences_only_its_own_console():
     console.print("unheard again")
     assert (console.quiet, out.quiet) == (True, False)
     console.file.close()
+
+
+def test_ctrl_c_inside_a_compiled_function_is_an_interruption_too(monkeypatch, capsys):
+    from lcdvt.cli import main
+
+    def interrupted():
+        raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+
+    monkeypatch.setattr(main, "app", interrupted)
+    with pytest.raises(SystemExit) as ending:
+        main.main()
+    assert ending.value.code == main.EXIT_INTERRUPTED
+
+    def broken():
+        raise SystemError("something else")
+
+    monkeypatch.setattr(main, "app", broken)
+    with pytest.raises(SystemError):
+        main.main()
