@@ -6,7 +6,8 @@ The target has the classes reversed, is turned by 30° about (0.5, 0.5) and mapp
 the moons nor their place. Here they fill [0.1, 0.9]², and the noise is 0.12 unless `--noise` says otherwise. At 0.15
 a classifier that knows both densities reaches 97.3 to 98.1 on the source, hardly more than the paper's 97.5, and
 `lcdvt experiment moons --seeds 5 --noise 0.15` gives 97.0 ± 0.5 and 86.6 ± 5.7: the paper's moons were probably like
-that. 0.12 is the easier problem, and was chosen after 0.15 had missed the paper's F1. Each survey's coordinates are standardised, without labels, before they enter the model.
+that. 0.12 is the easier problem, and was chosen after 0.15 had missed the paper's F1.
+Each survey's coordinates are standardised, without labels, before they enter the model.
 
 An SVM on the target's labels alone stands beside the result: it does about as well, so this experiment
 shows that the model works, not that transfer helps.
