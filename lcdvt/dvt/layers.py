@@ -1,7 +1,7 @@
 """Layers of many models at once: every parameter has a leading member axis.
 
-A dense layer of E members is one batched matrix product, a convolution of E members is one grouped
-convolution, so that ten models cost little more than one where a model is too small to fill a processor.
+A dense layer of E members is one batched matrix product, so that ten models cost little more than one where
+a model is too small to fill a processor. Convolutions are in `lcdvt.dvt.image_networks`.
 
 A layer's scope says who uses its weights. `shared`: all surveys. `survey`: each survey has its own.
 `tied`: each survey has the first one's plus a correction that starts at zero and is penalised, so that a
@@ -14,7 +14,6 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 Scope = Literal["shared", "survey", "tied"]
 
@@ -111,67 +110,3 @@ class MemberLinear(MemberLayer):
             # here and not after the view: autograd copies the array when a view is changed in place
             output = output.relu_()
         return output.view(members, n_surveys, rows, -1)
-
-
-class MemberConvolution(MemberLayer):
-    """A convolution of all members as one grouped convolution, on images laid out (rows, members × channels, h, w)."""
-
-    def __init__(
-        self,
-        members: int,
-        surveys: int,
-        inputs: int,
-        outputs: int,
-        kernel: int,
-        scope: Scope,
-        *,
-        stride: int = 1,
-        padding: int = 0,
-    ) -> None:
-        super().__init__(members, surveys, (outputs, inputs, kernel, kernel), (outputs,), inputs * kernel**2, scope)
-        self.stride = stride
-        self.padding = padding
-
-    def forward(self, images: Tensor, survey: int) -> Tensor:
-        """Apply the layer to the images of one survey."""
-        weight, bias = self.used_by(slice(survey, survey + 1))
-        members = weight.shape[0]
-        return functional.conv2d(
-            images, weight.flatten(0, 2), bias.flatten(), stride=self.stride, padding=self.padding, groups=members
-        )
-
-
-class MemberBatchNorm(nn.Module):
-    """Batch normalisation with statistics, scale and shift of each member and each survey."""
-
-    MOMENTUM = 0.1
-
-    def __init__(self, members: int, surveys: int, channels: int) -> None:
-        super().__init__()
-        shape = (members, surveys, channels)
-        self.scale = nn.Parameter(torch.ones(shape))
-        self.shift = nn.Parameter(torch.zeros(shape))
-        self.running_mean: Tensor
-        self.running_variance: Tensor
-        self.register_buffer("running_mean", torch.zeros(shape))
-        self.register_buffer("running_variance", torch.ones(shape))
-
-    def forward(self, images: Tensor, survey: int) -> Tensor:
-        """Normalise each member's channels over rows and pixels."""
-        # copies, which batch_norm updates in place: a survey's part is not one piece of memory
-        mean = self.running_mean[:, survey].reshape(-1).clone()
-        variance = self.running_variance[:, survey].reshape(-1).clone()
-        normalised = functional.batch_norm(
-            images,
-            mean,
-            variance,
-            self.scale[:, survey].reshape(-1),
-            self.shift[:, survey].reshape(-1),
-            training=self.training,
-            momentum=self.MOMENTUM,
-        )
-        if self.training:
-            with torch.no_grad():
-                self.running_mean[:, survey] = mean.view_as(self.running_mean[:, survey])
-                self.running_variance[:, survey] = variance.view_as(self.running_variance[:, survey])
-        return normalised

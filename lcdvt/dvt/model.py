@@ -5,8 +5,9 @@ from torch import Tensor, nn
 
 from lcdvt.config import ConfigError
 from lcdvt.dvt.config import ModelConfig
+from lcdvt.dvt.image_networks import ConvolutionalNetworks
 from lcdvt.dvt.layers import MemberLayer, MemberLinear, Scope
-from lcdvt.dvt.networks import ConvolutionalNetworks, DenseNetworks
+from lcdvt.dvt.networks import DenseNetworks
 
 PREDICTION_ROWS = 4096
 

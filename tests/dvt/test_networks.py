@@ -6,7 +6,8 @@ from torch.nn import functional
 
 from lcdvt.config import ConfigError
 from lcdvt.dvt.config import ConvolutionConfig, ModelConfig
-from lcdvt.dvt.layers import MemberConvolution, MemberLinear
+from lcdvt.dvt.image_networks import MemberConvolution
+from lcdvt.dvt.layers import MemberLinear
 from lcdvt.dvt.model import DVT
 
 
@@ -40,15 +41,15 @@ def test_a_layer_is_each_members_own_product(scope: str) -> None:
     torch.testing.assert_close(layer(x[:, 1:], slice(1, 2))[:, 0], y[:, 1])
 
 
-def test_grouped_convolution_is_each_members_own_convolution() -> None:
-    layer = MemberConvolution(3, 2, 2, 4, 3, "survey", padding=1)
+def test_a_convolution_takes_its_members_and_surveys_weights() -> None:
+    layer = MemberConvolution(3, 2, 2, 4, 3, "survey")
     for member, generator in enumerate(generators(3)):
         layer.initialise(member, generator)
-    images = torch.randn(5, 3, 2, 8, 8)
-    y = layer(images.flatten(1, 2), survey=1).view(5, 3, 4, 8, 8)
+    images = torch.randn(5, 2, 8, 8)
     for member in range(3):
-        expected = functional.conv2d(images[:, member], layer.weight[member, 1], layer.bias[member, 1], padding=1)
-        torch.testing.assert_close(y[:, member], expected, rtol=1e-4, atol=1e-5)
+        weight, bias = layer.weight[member, 1].permute(0, 3, 1, 2), layer.bias[member, 1]
+        expected = functional.conv2d(images, weight, bias, padding=1)
+        torch.testing.assert_close(layer(images, member, 1), expected)
 
 
 def test_surveys_of_different_widths_have_their_own_input_layer() -> None:
