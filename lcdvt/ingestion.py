@@ -216,6 +216,7 @@ def _record(part: PartResult, batch: Batch, sizes: dict[str, int]) -> BatchRecor
         feature_gaps=dict(part.feature_gaps),
         problems=part.problems,
         sizes=sizes,
+        checksums=part.checksums,
     )
 
 

@@ -35,7 +35,9 @@ class BatchRecord:
     feature_gaps: dict[str, int] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     sizes: dict[str, int] = field(default_factory=dict)
-    """Bytes of each file of the part; features may since have been computed anew."""
+    """Bytes of each file of the part."""
+    checksums: dict[str, str] = field(default_factory=dict)
+    """Checksum of each file of the part."""
 
 
 def input_key(file: InputFile) -> list[Any]:

@@ -18,6 +18,7 @@ from lcdvt.batches import Piece
 from lcdvt.catalogs.curves import RawObject, join_curves
 from lcdvt.catalogs.files import MEMBER_SEPARATOR
 from lcdvt.catalogs.survey import Survey
+from lcdvt.checksums import checksum
 from lcdvt.clean import Step, clean
 from lcdvt.epochs import READ_BEFORE, EpochBlock, block_from_raw, epochs_metadata
 from lcdvt.features.config import Engine, FeatureConfig
@@ -59,6 +60,8 @@ class PartResult:
     dropped_objects: Counter[str]
     problems: list[str]
     feature_gaps: Counter[str] = field(default_factory=Counter)
+    checksums: dict[str, str] = field(default_factory=dict)
+    """Of each file of the part, by its path in the survey's folder."""
 
     @property
     def objects(self) -> int:
@@ -73,6 +76,11 @@ class PartResult:
             place / f".{name}.unfinished": place / name
             for place in (self.folder.epochs, self.folder.features, objects_folder(self.folder))
         }
+
+    def write(self, table: pa.Table, unfinished: Path) -> None:
+        """Write one file of the part under its temporary name, and remember its checksum."""
+        final = self.staged[unfinished]
+        self.checksums[str(final.relative_to(self.folder.root))] = write_part(table, unfinished)
 
     def commit(self) -> dict[str, int]:
         """Put the part in place and return the size of each of its files."""
@@ -91,7 +99,7 @@ class PartResult:
             if BAND in table.column_names:
                 self.epochs -= table.num_rows - kept.num_rows
                 self.dropped_epochs[READ_BEFORE] += table.num_rows - kept.num_rows
-            write_part(kept.replace_schema_metadata(pq.read_schema(unfinished).metadata), unfinished)
+            self.write(kept.replace_schema_metadata(pq.read_schema(unfinished).metadata), unfinished)
         for object_id, source in zip(self.object_ids, self.sources, strict=True):
             if object_id in repeated and source == repeated[object_id]:
                 self.problems.append(f"{source} has changed since it was ingested: use --force to ingest anew.")
@@ -136,12 +144,12 @@ def make_part(task: BatchTask) -> PartResult:
         return result
     epochs = block.to_arrow()
     to_epochs, to_features, to_objects = result.staged
-    write_part(epochs.replace_schema_metadata(epochs_metadata(task.survey)), to_epochs)
-    write_part(_objects_table(task, block), to_objects)
+    result.write(epochs.replace_schema_metadata(epochs_metadata(task.survey)), to_epochs)
+    result.write(_objects_table(task, block), to_objects)
     if task.features is not None:
         features = extract_table(epochs, task.features)
         result.feature_gaps.update(extraction_report(features).curves)
-        write_part(features.replace_schema_metadata(features_metadata(task.survey, task.features)), to_features)
+        result.write(features.replace_schema_metadata(features_metadata(task.survey, task.features)), to_features)
     return result
 
 
@@ -161,20 +169,24 @@ def features_metadata(survey: Survey, config: FeatureConfig) -> dict[str, str]:
     }
 
 
-def write_part(table: pa.Table, path: Path) -> None:
-    """Write a part of epochs, features or objects.
+def write_part(table: pa.Table, path: Path) -> str:
+    """Write a part of epochs, features or objects, and return its checksum.
 
     It is not forced to the disk, which would cost more than reading the files did: the journal keeps each part's
-    size instead, and a part that a power cut left shorter is found out when the survey is next written.
+    size and checksum instead, and a part that a power cut left shorter is found out when the survey is next opened.
 
     Dictionaries for all columns: ids and bands repeat, and so do magnitudes of three decimals (smaller and faster,
     measured). Without the Arrow schema readers get plain strings back, not dictionaries that differ from part to part.
     """
+    whole = pa.BufferOutputStream()
+    with pq.ParquetWriter(whole, table.schema, compression="snappy", store_schema=False) as writer:
+        writer.write_table(table)
+        writer.add_key_value_metadata(table.schema.metadata or {})
+    content = whole.getvalue()
     with writable(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with pq.ParquetWriter(path, table.schema, compression="snappy", store_schema=False) as writer:
-            writer.write_table(table)
-            writer.add_key_value_metadata(table.schema.metadata or {})
+        path.write_bytes(content)
+    return checksum(content)
 
 
 def _objects_table(task: BatchTask, block: EpochBlock) -> pa.Table:
