@@ -60,8 +60,8 @@ class BatchStream:
         most_labels = max(len(member[survey]) for member in data.labels for survey in self.surveys)
         wanted = config.training.labelled_batch or most_labels
         self.labelled_rows = min(wanted, most_labels)
-        supervised = config.training.mode == "supervised"
-        self.unlabelled_rows = 0 if supervised else config.training.unlabelled_batch
+        uses_unlabelled = config.objective.generative and config.training.mode != "supervised"
+        self.unlabelled_rows = config.training.unlabelled_batch if uses_unlabelled else 0
         self.pools = [
             [self._unlabelled_pool(member, survey) for survey in self.surveys] for member in range(data.members)
         ]

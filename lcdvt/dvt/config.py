@@ -99,6 +99,9 @@ class ObjectiveConfig:
         Whether each class weighs the same in the classification term, however many labels it has.
     tie_penalty
         Weight of the squared size of the corrections of tied layers.
+    generative
+        Whether objects are explained as well as classified. Without it only encoder and classifier are left,
+        without sampling and without unlabelled objects: the network the paper compares DVT with on digits.
     """
 
     unlabelled_weight: float = 0.1
@@ -109,6 +112,7 @@ class ObjectiveConfig:
     class_prior: Literal["uniform", "empirical", "estimated"] = "uniform"
     balanced_classification: bool = False
     tie_penalty: float = 10.0
+    generative: bool = True
 
     def __post_init__(self) -> None:
         for name in ("unlabelled_weight", "source_weight"):

@@ -148,6 +148,8 @@ def objective_terms(
     labelled = batch.y.shape[-1]
     x_seen = batch.x if batch.encoder_noise is None else batch.x + batch.encoder_noise
     mean, logvar = model.encode(x_seen, surveys)
+    if not config.generative:
+        return _classification_alone(model, mean, batch.y, surveys, class_weights)
     z = torch.addcmul(mean, (0.5 * logvar).exp(), batch.latent_noise)
     reconstruction = reconstruction_cost(model.config, model.decode(z, surveys), batch.x, batch.observed, labelled)
     divergence = kl_to_components(mean, logvar, model.classes, model.config)
@@ -155,9 +157,6 @@ def objective_terms(
     logits = model.classify(z, surveys).transpose(-1, -2).contiguous()
     log_q = logits.log_softmax(dim=-2)
     y = batch.y.unsqueeze(-2)
-    row_loss = -log_q[..., :labelled].gather(-2, y).squeeze(-2)
-    if class_weights is not None:
-        row_loss = row_loss * class_weights.gather(-1, batch.y)
     log_q_unlabelled = log_q[..., labelled:]
     q = log_q_unlabelled.exp()
     component = q
@@ -168,13 +167,31 @@ def objective_terms(
     terms = ObjectiveTerms(
         reconstruction_labelled=reconstruction[0],
         component_labelled=divergence[..., :labelled].gather(-2, y).mean((-1, -2)),
-        classification=row_loss.mean(-1),
+        classification=_classification_cost(log_q[..., :labelled], batch.y, class_weights),
         reconstruction_unlabelled=reconstruction[1],
         component_unlabelled=_mean_or_zero((component * divergence[..., labelled:]).sum(-2)),
         class_prior=_mean_or_zero((q * (log_q_unlabelled - log_prior)).sum(-2)),
         tie=tie_size(model),
     )
     return terms, q.detach()
+
+
+def _classification_cost(log_q: Tensor, y: Tensor, class_weights: Tensor | None) -> Tensor:
+    row_cost = -log_q.gather(-2, y.unsqueeze(-2)).squeeze(-2)
+    if class_weights is not None:
+        row_cost = row_cost * class_weights.gather(-1, y)
+    return row_cost.mean(-1)
+
+
+def _classification_alone(
+    model: DVT, mean: Tensor, y: Tensor, surveys: slice, class_weights: Tensor | None
+) -> tuple[ObjectiveTerms, Tensor]:
+    """Return terms that are all zero but the classification of the labelled rows at z = E[z|x]."""
+    log_q = model.classify(mean, surveys).transpose(-1, -2).log_softmax(dim=-2)
+    cost = _classification_cost(log_q, y, class_weights)
+    nothing = torch.zeros_like(cost)
+    terms = ObjectiveTerms(nothing, nothing, cost, nothing, nothing, nothing, tie_size(model))
+    return terms, log_q[..., :0].detach()
 
 
 def _mean_or_zero(rows: Tensor) -> Tensor:
