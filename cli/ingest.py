@@ -46,6 +46,9 @@ def ingest(
     force: Annotated[
         bool, typer.Option("--force", help="Throw away what was ingested under this name and start anew.")
     ] = False,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Rebuild the parts that were damaged on disk from the same input.")
+    ] = False,
 ) -> None:
     """Read light curves into clean, typed Parquet; run it again to resume or to add what is new."""
     from lcdvt.ingestion import ingest as run
@@ -54,12 +57,14 @@ def ingest(
         result = run(
             *paths, survey=survey, catalog=catalog, match_radius=match_radius, clean=clean,
             features=features.split(",") if features and "," in features else features, jobs=jobs, dask=dask,
-            name=name, data=data, force=force, progress=progress,
+            name=name, data=data, force=force, repair=repair, progress=progress,
         )  # fmt: skip
     for problem in result.problems[:PROBLEMS_SHOWN]:
         err.print(f"skipped: {problem}", style="yellow", markup=False)
     if len(result.problems) > PROBLEMS_SHOWN:
         err.print(f"… and {len(result.problems) - PROBLEMS_SHOWN} more: see {result.folder / 'ingest.json'}")
+    if repair:
+        out.print(f"rebuilt: {', '.join(result.repaired)}" if result.repaired else "no part is damaged", markup=False)
     if result.nothing_new:
         out.print(f"{result.name}: nothing to do, every file is ingested already ({result.totals['objects']} objects).")
     _print_summary(result)

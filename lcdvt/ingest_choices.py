@@ -34,8 +34,14 @@ def choose_catalogue(
         return None
     path = Path(catalog) if catalog is not None else catalogue_beside(inputs)
     if path is None and folder is not None and folder.summary.is_file():
-        labels = json.loads(folder.summary.read_text(encoding="utf-8"))["labels"]
-        path, match_radius = Path(labels["catalogue"]) if labels["catalogue"] else None, labels.get("match_radius")
+        try:
+            labels = json.loads(folder.summary.read_text(encoding="utf-8"))["labels"]
+            path, match_radius = Path(labels["catalogue"]) if labels["catalogue"] else None, labels.get("match_radius")
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise WorkspaceError(
+                f"{folder.summary} is damaged and no longer tells which catalogue the labels came from: "
+                "give --catalog FILE, or --catalog none."
+            ) from error
         if path is not None and not path.is_file():
             raise InputFileError(f"the labels came from {path}, which is gone: give --catalog FILE, or --catalog none.")
     if path is None and match_radius is not None:

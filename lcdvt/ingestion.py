@@ -22,10 +22,12 @@ from lcdvt.features.config import Engine, FeatureConfig
 from lcdvt.ingest_choices import checked_name, choose_catalogue, choose_features, refuse_other_settings
 from lcdvt.known_objects import KnownObjects
 from lcdvt.labels import lies_in_simulation, tables_beside
-from lcdvt.manifest import BatchRecord, Journal, input_key, locked
+from lcdvt.manifest import BatchRecord, Journal, input_key, locked, written_file
 from lcdvt.objects import write_objects
 from lcdvt.part import BatchTask, PartResult, make_part, objects_folder
 from lcdvt.progress import Progress, silent
+from lcdvt.recompute import put_in_place
+from lcdvt.repair import Repair
 from lcdvt.workspace import SurveyFolder, part_name, workspace_folder, write_atomically
 
 PROBLEMS_KEPT: Final = 1000
@@ -44,6 +46,7 @@ class IngestResult:
     new_objects: int
     simulated: bool
     problems: list[str] = field(default_factory=list)
+    repaired: list[str] = field(default_factory=list)
 
 
 def ingest(
@@ -59,6 +62,7 @@ def ingest(
     name: str | None = None,
     data: str | Path | None = None,
     force: bool = False,
+    repair: bool = False,
     progress: Progress = silent,
 ) -> IngestResult:
     """Read light curves into the workspace.
@@ -89,6 +93,8 @@ def ingest(
         The workspace; None takes LCDVT_DATA or ./lcdvt-data.
     force
         Throw away what was ingested under this name and start anew.
+    repair
+        Check every part against its checksum first, and rebuild the damaged ones from the same input.
     progress
         Called with the number of objects done.
     """
@@ -105,11 +111,13 @@ def ingest(
     rule = find_rule(rule_name, "--clean" if clean is not None else f"survey {described.name}")
     folder = SurveyFolder(workspace / checked_name(name or described.name))
     catalogue = choose_catalogue(inputs, catalog, match_radius, None if force else folder)
+    roots = tuple(str(path.absolute()) for path in inputs)
 
     with locked(folder.progress):
         if force:
             _forget(folder)
         journal = Journal(folder.progress)
+        put_in_place(folder, journal)  # features of an extraction that was killed at its very end
         config = choose_features(described, features, engine, journal)
         settings = {
             "survey": described.toml,
@@ -119,10 +127,11 @@ def ingest(
         }
         journal.begin(settings)
         refuse_other_settings(journal, described, settings)
+        repaired = Repair(folder, journal, described, rule, config, roots).run(files, jobs, dask) if repair else []
         journal.check_parts(folder.root)
         _remove_unfinished(folder, journal)
         new_objects, problems, nothing_new = _ingest_new(
-            folder, journal, described, rule, config, files, inputs, jobs, dask, progress
+            folder, journal, described, rule, config, files, roots, jobs, dask, progress
         )
         totals = journal.totals()
         if totals["objects"] == 0:
@@ -132,6 +141,7 @@ def ingest(
             )
         labels = write_objects(folder, described, catalogue)
         journal.complete()
+        journal.note_files({folder.objects.name: written_file(folder.objects)})
         result = IngestResult(
             folder.root.name,
             folder.root,
@@ -141,6 +151,7 @@ def ingest(
             new_objects,
             lies_in_simulation(inputs),
             problems,
+            repaired,
         )
         _write_summary(folder, journal, described, result)
     return result
@@ -153,7 +164,7 @@ def _ingest_new(
     rule: tuple[Step, ...],
     features: FeatureConfig | None,
     files: list[InputFile],
-    inputs: list[Path],
+    roots: tuple[str, ...],
     jobs: int | None,
     dask: str | None,
     progress: Progress,
@@ -169,7 +180,6 @@ def _ingest_new(
     size = journal.plan(batch_size(len(groups)))
     batches = list_batches(survey, groups, streams, size, journal.stream_progress())
     first_number = max((record.number for record in journal.records), default=-1) + 1
-    roots = tuple(str(path.absolute()) for path in inputs)
     waiting: list[Batch] = []
 
     def tasks() -> Iterator[BatchTask]:
@@ -229,7 +239,7 @@ def _why_nothing(totals: dict[str, Any], problems: list[str]) -> str:
 
 
 def _forget(folder: SurveyFolder) -> None:
-    for old in (folder.epochs, folder.features, folder.new_features):
+    for old in (folder.epochs, folder.features, folder.new_features, folder.old_features):
         shutil.rmtree(old, ignore_errors=True)
     for file in (folder.objects, folder.survey_toml, folder.summary):
         file.unlink(missing_ok=True)

@@ -1,17 +1,19 @@
 """Which objects a survey has already, in eight bytes each: a repeated id is refused, whatever batch it comes in."""
 
 import hashlib
+from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from lcdvt.names import OBJECT_ID, SOURCE
 from lcdvt.part import PartResult, objects_folder
-from lcdvt.workspace import SurveyFolder
+from lcdvt.workspace import PARTS, SurveyFolder, read_part
 
 
-def _hashes(object_ids: list[str]) -> NDArray[np.uint64]:
+def hashed_ids(object_ids: list[str]) -> NDArray[np.uint64]:
+    """Return the ids' hashes, sorted."""
     digests = b"".join(hashlib.blake2b(object_id.encode(), digest_size=8).digest() for object_id in object_ids)
     return np.sort(np.frombuffer(digests, dtype=np.uint64))
 
@@ -22,8 +24,8 @@ class KnownObjects:
     def __init__(self, folder: SurveyFolder):
         self._folder = objects_folder(folder)
         self._runs: list[NDArray[np.uint64]] = []
-        for part in sorted(self._folder.glob("part-*.parquet")):
-            self._add(_hashes(pq.read_table(part, columns=[OBJECT_ID])[OBJECT_ID].to_pylist()))
+        for part in sorted(self._folder.glob(PARTS)):
+            self._add(hashed_ids(read_part(part, columns=[OBJECT_ID])[OBJECT_ID].to_pylist()))
 
     def _add(self, hashes: NDArray[np.uint64]) -> None:
         self._runs.append(hashes)
@@ -34,20 +36,22 @@ class KnownObjects:
 
     def refuse_repeated(self, part: PartResult) -> None:
         """Drop from the part what is known already, and remember the rest."""
-        hashes = _hashes(part.object_ids)
+        hashes = hashed_ids(part.object_ids)
         suspicious = sum(int(np.isin(hashes, run, assume_unique=True).sum()) for run in self._runs)
         if suspicious:
-            repeated = self._sources_of(set(part.object_ids))
+            repeated = sources_of(set(part.object_ids), sorted(self._folder.glob(PARTS)))
             if repeated:
                 part.drop(repeated)
-                hashes = _hashes(part.object_ids)
+                hashes = hashed_ids(part.object_ids)
         self._add(hashes)
 
-    def _sources_of(self, object_ids: set[str]) -> dict[str, str]:
-        found: dict[str, str] = {}
-        for path in sorted(self._folder.glob("part-*.parquet")):
-            table = pq.read_table(path, columns=[OBJECT_ID, SOURCE])
-            for object_id, source in zip(table[OBJECT_ID].to_pylist(), table[SOURCE].to_pylist(), strict=True):
-                if object_id in object_ids:
-                    found[object_id] = source
-        return found
+
+def sources_of(object_ids: set[str], parts: Iterable[Path]) -> dict[str, str]:
+    """Return which of the ids these parts of objects have, and the file each was read from."""
+    found: dict[str, str] = {}
+    for path in parts:
+        table = read_part(path, columns=[OBJECT_ID, SOURCE])
+        for object_id, source in zip(table[OBJECT_ID].to_pylist(), table[SOURCE].to_pylist(), strict=True):
+            if object_id in object_ids:
+                found[object_id] = source
+    return found

@@ -3,15 +3,16 @@
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from lcdvt.catalogs.files import InputFile
+from lcdvt.checksums import file_checksum
 from lcdvt.errors import WorkspaceError
-from lcdvt.workspace import writable
+from lcdvt.workspace import OBJECTS_FILE, writable
 
 JOURNAL_VERSION: Final = 1
 
@@ -45,20 +46,43 @@ def input_key(file: InputFile) -> list[Any]:
     return [os.path.abspath(file.name), file.size, file.mtime_ns]  # noqa: PTH100 - a link stays a link
 
 
-class Journal:
-    """Append-only lines of JSON; a line torn by a kill is cut off at the next opening."""
+class WrittenFile(NamedTuple):
+    """A file of the survey as it was written."""
 
-    def __init__(self, folder: Path):
+    size: int
+    checksum: str = ""
+    """Empty where an early version of lcdvt wrote the file."""
+
+    def is_whole(self, path: Path) -> bool:
+        """Say whether the file still is what was written."""
+        return self.has_its_size(path) and (not self.checksum or file_checksum(path) == self.checksum)
+
+    def has_its_size(self, path: Path) -> bool:
+        """Say whether the file is there and as long as it was written, without reading it."""
+        return path.is_file() and path.stat().st_size == self.size
+
+
+def written_file(path: Path) -> WrittenFile:
+    """Describe a file that is in place."""
+    return WrittenFile(path.stat().st_size, file_checksum(path))
+
+
+class Journal:
+    """Append-only lines of JSON; a line torn by a kill is cut off at the next opening, unless it is only to be read."""
+
+    def __init__(self, folder: Path, *, only_read: bool = False):
         self.folder = folder
         self.path = folder / "journal.jsonl"
         self.settings: dict[str, Any] | None = None
         self.batch_objects: int | None = None
         self.records: list[BatchRecord] = []
+        self.files: dict[str, WrittenFile] = {}
+        """Every file that was written, by its path in the survey's folder; the last writing counts."""
         self.completed = False
         if self.path.exists():
-            self._read()
+            self._read(only_read)
 
-    def _read(self) -> None:
+    def _read(self, only_read: bool) -> None:
         good = 0
         with self.path.open("rb") as lines:
             for line in lines:
@@ -66,10 +90,10 @@ class Journal:
                     if not line.endswith(b"\n"):
                         break
                     self._take(json.loads(line))
-                except (ValueError, TypeError, KeyError):
+                except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
                     break
                 good += len(line)
-        if good < self.path.stat().st_size:
+        if not only_read and good < self.path.stat().st_size:
             os.truncate(self.path, good)
 
     def _take(self, line: dict[str, Any]) -> None:
@@ -86,8 +110,14 @@ class Journal:
             self.batch_objects, self.completed = line["plan"]["batch_objects"], False
         elif "completed" in line:
             self.completed = True
+        elif "files" in line:
+            self.files |= {name: WrittenFile(*values) for name, values in line["files"].items()}
         else:
-            self.records.append(BatchRecord(**line["batch"]))
+            self._take_record(BatchRecord(**line["batch"]))
+
+    def _take_record(self, record: BatchRecord) -> None:
+        self.records.append(record)
+        self.files |= {name: WrittenFile(size, record.checksums.get(name, "")) for name, size in record.sizes.items()}
 
     def _append(self, line: dict[str, Any]) -> None:
         with writable(self.folder), self.path.open("ab") as journal:
@@ -104,15 +134,23 @@ class Journal:
         self._append({"change": settings})
         self.settings = (self.settings or {}) | json.loads(json.dumps(settings))
 
+    def note_files(self, files: Mapping[str, WrittenFile]) -> None:
+        """Record files that were written anew: features, repaired parts, the objects table."""
+        changed = {name: written for name, written in files.items() if self.files.get(name) != written}
+        if changed:
+            self._append({"files": changed})
+            self.files |= changed
+
     def check_parts(self, root: Path) -> None:
         """Refuse to add to a survey of which a part is missing or not as long as it was written."""
-        for record in self.records:
-            for name, size in record.sizes.items():
-                path = root / name
-                if name.startswith("features"):
-                    continue  # `lcdvt extract` may have written them anew
-                if not path.is_file() or path.stat().st_size != size:
-                    raise WorkspaceError(f"{path} is missing or damaged: ingest the survey anew with --force.")
+        for name, written in self.files.items():
+            # An early version's features may have been computed anew without a note of it.
+            known = written.checksum or not name.startswith("features")
+            if known and name != OBJECTS_FILE and not written.has_its_size(root / name):
+                raise WorkspaceError(
+                    f"{root / name} is missing or damaged: run the same command with --repair to rebuild it, "
+                    "or with --force to ingest anew."
+                )
 
     def plan(self, batch_objects: int) -> int:
         """Return the batch size of the interrupted plan, or write a new plan's."""
@@ -124,7 +162,7 @@ class Journal:
     def add(self, record: BatchRecord) -> None:
         """Record a finished batch."""
         self._append({"batch": vars(record)})
-        self.records.append(record)
+        self._take_record(record)
 
     def complete(self) -> None:
         """Record that every input of the plan is done."""
@@ -165,4 +203,22 @@ def locked(folder: Path) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             raise WorkspaceError(f"another process is writing {folder.parent}: wait for it, or use --name.") from error
+        yield
+
+
+@contextmanager
+def while_nobody_writes(folder: Path) -> Iterator[None]:
+    """Hold the survey against writers, but not against other readers; nothing is written, not even a lock file."""
+    import fcntl
+
+    try:
+        lock = (folder / "lock").open("rb")
+    except OSError:  # nobody ever held this survey
+        yield
+        return
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError as error:
+            raise WorkspaceError(f"another process is writing {folder.parent}: wait for it.") from error
         yield

@@ -15,12 +15,15 @@ from lcdvt.executors import run_batches
 from lcdvt.features.config import Engine, FeatureConfig
 from lcdvt.features.extraction import extract_table, extraction_report
 from lcdvt.features.gate import GateReport
-from lcdvt.manifest import Journal, locked
+from lcdvt.manifest import Journal, WrittenFile, locked, written_file
 from lcdvt.part import features_metadata, survey_features, write_part
 from lcdvt.progress import Progress, silent
-from lcdvt.workspace import open_survey, write_atomically
+from lcdvt.workspace import PARTS, SurveyFolder, open_survey, read_part, write_atomically
 
-REQUEST: Final = "request.json"
+# Hidden, so that nothing takes them for features.
+REQUEST: Final = ".request.json"
+WRITTEN: Final = ".written.json"
+"""Written last: with it a folder of new features is complete."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,15 @@ class PartTask:
     features: Path
     survey: Survey
     config: FeatureConfig
+
+
+@dataclass(frozen=True)
+class ExtractedPart:
+    """A part whose features are written."""
+
+    name: str
+    report: GateReport
+    written: WrittenFile
 
 
 @dataclass
@@ -73,47 +85,74 @@ def extract_survey(
     """
     stored = open_survey(name, data)
     config = survey_features(stored.survey, features, engine)
-    parts = sorted(stored.folder.epochs.glob("part-*.parquet"))
+    parts = sorted(stored.folder.epochs.glob(PARTS))
     if not parts:
         raise WorkspaceError(f"survey {name!r} has no epochs in {stored.folder.epochs}: ingest it again with --force.")
     total = pq.ParquetFile(stored.folder.objects).metadata.num_rows
     new = stored.folder.new_features
     with locked(stored.folder.progress):
-        _begin(new, config)
+        journal = Journal(stored.folder.progress)
+        _begin(stored.folder, journal, config)
         done = 0
         gaps = GateReport()
+        written: dict[str, WrittenFile] = {}
 
         def tasks() -> Iterator[PartTask]:
             for part in parts:
                 yield PartTask(part, new / part.name, stored.survey, config)
 
-        for report in run_batches(_extract_part, tasks(), jobs=jobs, dask=dask):
-            gaps += report
-            done += report.objects
+        for part in run_batches(extract_part, tasks(), jobs=jobs, dask=dask):
+            gaps += part.report
+            done += part.report.objects
+            written[f"{stored.folder.features.name}/{part.name}"] = part.written
             progress(done, total)
-        (new / REQUEST).unlink()
-        shutil.rmtree(stored.folder.features, ignore_errors=True)
-        new.rename(stored.folder.features)
-        # What is ingested later gets the same features.
-        Journal(stored.folder.progress).change(features=asdict(config))
+        record = json.dumps({"features": asdict(config), "files": written})
+        write_atomically(new / WRITTEN, lambda path: path.write_text(record, encoding="utf-8"))
+        put_in_place(stored.folder, journal)
     return ExtractResult(name, stored.folder.features, done, len(config.columns()), gaps)
 
 
-def _begin(new: Path, config: FeatureConfig) -> None:
+def _begin(folder: SurveyFolder, journal: Journal, config: FeatureConfig) -> None:
     """Keep the parts of an interrupted extraction only if it asked for the same."""
     request = json.dumps(asdict(config), sort_keys=True)
-    path = new / REQUEST
-    if not path.exists() or path.read_text(encoding="utf-8") != request:
-        shutil.rmtree(new, ignore_errors=True)
-        write_atomically(path, lambda unfinished: unfinished.write_text(request, encoding="utf-8"))
+    path = folder.new_features / REQUEST
+    if path.exists() and path.read_text(encoding="utf-8") == request:
+        return
+    put_in_place(folder, journal)  # another request's features, if they were complete
+    shutil.rmtree(folder.new_features, ignore_errors=True)
+    write_atomically(path, lambda unfinished: unfinished.write_text(request, encoding="utf-8"))
 
 
-def _extract_part(task: PartTask) -> GateReport:
+def put_in_place(folder: SurveyFolder, journal: Journal) -> None:
+    """Let complete new features take the place of the old ones; killed in between, the next call goes on.
+
+    Features are never half old and half new: for a moment they may be gone, which every reader notices.
+    """
+    new = folder.new_features
+    if not (new / WRITTEN).is_file():
+        return
+    record = json.loads((new / WRITTEN).read_text(encoding="utf-8"))
+    shutil.rmtree(folder.old_features, ignore_errors=True)
+    if folder.features.exists():
+        folder.features.rename(folder.old_features)
+    # What is ingested later gets the same features.
+    journal.change(features=record["features"])
+    journal.note_files({name: WrittenFile(*values) for name, values in record["files"].items()})
+    new.rename(folder.features)
+    for note in (WRITTEN, REQUEST):
+        (folder.features / note).unlink(missing_ok=True)
+    shutil.rmtree(folder.old_features, ignore_errors=True)
+
+
+def extract_part(task: PartTask) -> ExtractedPart:
+    """Compute and write the features of one part, unless an interrupted extraction has done so."""
+    name = task.features.name
     if task.features.exists():
         text = (pq.read_schema(task.features).metadata or {}).get(b"lcdvt.gate", b"")
-        return GateReport.from_json(text)
-    features = extract_table(pq.read_table(task.epochs), task.config)
+        return ExtractedPart(name, GateReport.from_json(text), written_file(task.features))
+    features = extract_table(read_part(task.epochs), task.config)
     report = extraction_report(features)
     metadata = features_metadata(task.survey, task.config) | {"lcdvt.gate": report.to_json()}
-    write_atomically(task.features, lambda path: write_part(features.replace_schema_metadata(metadata), path))
-    return report
+    described = features.replace_schema_metadata(metadata)
+    checksum = write_atomically(task.features, lambda path: write_part(described, path))
+    return ExtractedPart(name, report, WrittenFile(task.features.stat().st_size, checksum))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from lcdvt.catalogs.survey import Survey
 from lcdvt.catalogs.survey_toml import survey_from_file
@@ -17,12 +17,18 @@ from lcdvt.names import BAND, MAG, MAG_ERR, MJD, OBJECT_ID
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
     import pyarrow.dataset as pds
     from astropy.timeseries import TimeSeries
+
+Written = TypeVar("Written")
 
 ENVIRONMENT_VARIABLE: Final = "LCDVT_DATA"
 DEFAULT_FOLDER: Final = "lcdvt-data"
 RUNS_FOLDER: Final = "runs"
+OBJECTS_FILE: Final = "objects.parquet"
+PARTS: Final = "part-*.parquet"
+_PARQUET_END: Final = b"PAR1"
 _DISK_TROUBLE: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST)
 
 
@@ -53,9 +59,14 @@ class SurveyFolder:
         return self.root / "features.new"
 
     @property
+    def old_features(self) -> Path:
+        """Features that were just replaced by new ones."""
+        return self.root / "features.old"
+
+    @property
     def objects(self) -> Path:
         """The objects table."""
-        return self.root / "objects.parquet"
+        return self.root / OBJECTS_FILE
 
     @property
     def survey_toml(self) -> Path:
@@ -78,7 +89,7 @@ def part_name(number: int) -> str:
     return f"part-{number:05d}.parquet"
 
 
-def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
+def write_atomically(path: Path, write: Callable[[Path], Written]) -> Written:
     """Let `write` fill a temporary file and rename it: the file is there whole or not at all."""
     with writable(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -86,13 +97,14 @@ def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
         os.close(handle)
         unfinished = Path(name)
         try:
-            write(unfinished)
+            result = write(unfinished)
             unfinished.chmod(0o666 & ~_umask())
             with unfinished.open("rb") as written:
                 os.fsync(written.fileno())
             unfinished.replace(path)
         finally:
             unfinished.unlink(missing_ok=True)
+    return result
 
 
 @contextmanager
@@ -124,12 +136,52 @@ def open_survey(name: str, data: str | Path | None = None) -> "StoredSurvey":
         raise WorkspaceError(
             f"survey {name!r} is not ingested in {workspace} (there: {known}): run `lcdvt ingest` first."
         )
+    damaged = cut_files(folder)
+    if damaged:
+        others = f" (and {len(damaged) - 1} more)" if len(damaged) > 1 else ""
+        raise WorkspaceError(
+            f"{damaged[0]}{others} is damaged or cut short: rebuild it with `lcdvt ingest --repair` and the same "
+            f"input; `lcdvt verify {name}` lists all that is wrong."
+        )
     return StoredSurvey(name, folder, survey_from_file(folder.survey_toml))
+
+
+def cut_files(folder: SurveyFolder) -> list[Path]:
+    """Return the Parquet files that do not end as Parquet does: a file that lost its end, whoever wrote it.
+
+    Eight bytes of each are looked at, so that opening a survey stays quick; `lcdvt verify` reads everything.
+    """
+    parts = (part for place in (folder.epochs, folder.features) for part in sorted(place.glob(PARTS)))
+    return [path for path in (folder.objects, *parts) if not _ends_as_parquet(path)]
+
+
+def _ends_as_parquet(path: Path) -> bool:
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        if size < 3 * len(_PARQUET_END):
+            return False
+        file.seek(-2 * len(_PARQUET_END), os.SEEK_END)
+        footer, end = file.read(len(_PARQUET_END)), file.read()
+    return end == _PARQUET_END and int.from_bytes(footer, "little") < size
+
+
+def read_part(path: Path, columns: list[str] | None = None) -> "pa.Table":
+    """Read a Parquet file of the workspace; a damaged one is named."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.read_table(path, columns=columns)
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise WorkspaceError(
+            f"{path} is damaged ({reason}): rebuild it with `lcdvt ingest --repair` and the same input."
+        ) from error
 
 
 def ingested_surveys(workspace: Path) -> list[str]:
     """Return the names of the surveys that are ingested in the workspace."""
-    return sorted(path.parent.name for path in workspace.glob("*/objects.parquet") if path.parent.name != RUNS_FOLDER)
+    return sorted(path.parent.name for path in workspace.glob(f"*/{OBJECTS_FILE}") if path.parent.name != RUNS_FOLDER)
 
 
 @dataclass(frozen=True)
@@ -154,24 +206,18 @@ class StoredSurvey:
 
     def iter_epochs(self) -> "Iterator[pd.DataFrame]":
         """Yield the epochs part by part; an object never spans two parts."""
-        import pyarrow.parquet as pq
-
-        for part in sorted(self.folder.epochs.glob("part-*.parquet")):
-            yield pq.read_table(part).to_pandas()
+        for part in sorted(self.folder.epochs.glob(PARTS)):
+            yield read_part(part).to_pandas()
 
     def objects(self) -> "pd.DataFrame":
         """Return the objects table: id, label, position, number of epochs per band, source file."""
-        import pandas as pd
-
-        return pd.read_parquet(self.folder.objects)
+        return read_part(self.folder.objects).to_pandas()
 
     def features(self) -> "pd.DataFrame":
         """Return the features of every object."""
-        import pandas as pd
-
-        if not any(self.folder.features.glob("part-*.parquet")):
+        if not any(self.folder.features.glob(PARTS)):
             raise WorkspaceError(f"survey {self.name!r} has no features: run `lcdvt extract {self.name}`.")
-        return pd.read_parquet(self.folder.features)
+        return read_part(self.folder.features).to_pandas()
 
     def light_curve(self, object_id: str) -> "pd.DataFrame":
         """Return one object's epochs."""

@@ -1,0 +1,135 @@
+"""Parts damaged after the fact: noticed at opening, named, and rebuilt from the same input, and only they."""
+
+import os
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import lcdvt
+from lcdvt.errors import WorkspaceError
+from raw_files import write_eros, write_macho_bulk
+
+FEATURES = ["Mean", "Std"]
+
+
+def rows(star: int, epochs: int) -> list[tuple[float, float, float, float, float]]:
+    return [
+        (300.0 + day, 15.0 + (star * 7 + day * 13) % 50 / 100, 0.02, 16.0 + day % 7 / 10, 0.03) for day in range(epochs)
+    ]
+
+
+@pytest.fixture
+def raw(tmp_path: Path) -> Path:
+    for star in range(60):
+        write_eros(tmp_path / "eros", f"lm0010k{star:02d}", rows(star, 30))
+    # A star that was read before: its second file is left out, also when its part is rebuilt.
+    write_eros(tmp_path / "eros" / "zz_again", "lm0010k03", rows(3, 12))
+    return tmp_path / "eros"
+
+
+def tables(folder: Path) -> dict[str, object]:
+    """Every table of a survey as text, so that a gap equals a gap."""
+    paths = sorted(folder.rglob("*.parquet"))
+    return {str(path.relative_to(folder)): pq.read_table(path).to_pandas().to_csv() for path in paths}
+
+
+def cut(path: Path) -> None:
+    os.truncate(path, path.stat().st_size * 2 // 3)
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 3] ^= 0x10
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("damage", [cut, flip, Path.unlink])
+@pytest.mark.parametrize("places", [["epochs"], ["features"], [".ingest/objects"], ["epochs", "features"]])
+def test_a_damaged_part_is_rebuilt_and_the_others_are_not_touched(raw, workspace, damage, places):
+    lcdvt.ingest(raw, jobs=1, features=FEATURES)
+    root = workspace / "eros"
+    whole = tables(root)
+    written = {path: path.stat().st_mtime_ns for path in root.rglob("part-*.parquet")}
+    for place in places:
+        damage(sorted((root / place).glob("part-*.parquet"))[-1])
+    result = lcdvt.ingest(raw, jobs=1, repair=True)
+    name = sorted((root / "epochs").iterdir())[-1].name
+    assert result.repaired == [name]
+    assert tables(root) == whole
+    for path, when in written.items():
+        if path.name != name:
+            assert path.stat().st_mtime_ns == when, "a whole part was made again"
+    assert lcdvt.ingest(raw, jobs=1, repair=True).repaired == []
+
+
+def test_a_cut_part_is_named_when_the_survey_is_opened(raw, workspace):
+    lcdvt.ingest(raw, jobs=1, features=FEATURES)
+    part = sorted((workspace / "eros" / "features").iterdir())[1]
+    cut(part)
+    with pytest.raises(WorkspaceError, match=rf"{part.name} is damaged.*lcdvt ingest --repair"):
+        lcdvt.open_survey("eros")
+    with pytest.raises(WorkspaceError, match=rf"{part.name} is missing or damaged: run the same command with --repair"):
+        lcdvt.ingest(raw, jobs=1)
+
+
+def test_parts_of_a_large_file_are_rebuilt_from_it(tmp_path, workspace, monkeypatch):
+    monkeypatch.setattr("lcdvt.batches.STREAMED_FROM_BYTES", 1000)
+    write_macho_bulk(tmp_path / "m", 1, 2, {f"1.2.{star}": rows(star, 200) for star in range(60)})
+    lcdvt.ingest(tmp_path / "m", jobs=1, features="none")
+    root = workspace / "macho"
+    whole = tables(root)
+    parts = sorted((root / "epochs").iterdir())
+    assert len(parts) > 3
+    cut(parts[1])
+    parts[-1].unlink()
+    assert lcdvt.ingest(tmp_path / "m", jobs=1, repair=True).repaired == [parts[1].name, parts[-1].name]
+    assert tables(root) == whole
+
+
+def test_features_computed_later_are_rebuilt_as_they_were(raw, workspace):
+    lcdvt.ingest(raw, jobs=1, features=["Mean"])
+    lcdvt.extract_survey("eros", features=["Std", "Amplitude"], jobs=1)
+    root = workspace / "eros"
+    whole = lcdvt.open_survey("eros").features()
+    flip(sorted((root / "features").iterdir())[2])
+    cut(sorted((root / "epochs").iterdir())[0])
+    assert len(lcdvt.ingest(raw, jobs=1, repair=True).repaired) == 2
+    assert lcdvt.open_survey("eros").features().equals(whole)
+
+
+def test_input_that_is_gone_or_other_is_not_mixed_in(raw, workspace):
+    lcdvt.ingest(raw, jobs=1, features="none")
+    part = sorted((workspace / "eros" / "epochs").iterdir())[0]
+    victim = next(raw.rglob("lm0010k05.time"))
+    text = victim.read_text()
+    cut(part)
+    victim.write_text(text.replace("15.", "14."))  # as long as before, but another star
+    with pytest.raises(WorkspaceError, match=r"part-00000.parquet cannot be rebuilt.*changed since"):
+        lcdvt.ingest(raw, jobs=1, repair=True)
+    victim.write_text(text + "\n")
+    with pytest.raises(WorkspaceError, match=r"lm0010k05.time, which has changed since: give the same input"):
+        lcdvt.ingest(raw, jobs=1, repair=True)
+    victim.unlink()
+    with pytest.raises(WorkspaceError, match=r"lm0010k05.time, which is not among what was given"):
+        lcdvt.ingest(raw, jobs=1, repair=True)
+    assert not list((workspace / "eros").rglob("*.unfinished"))
+    victim.write_text(text)  # the same bytes with another date
+    assert lcdvt.ingest(raw, jobs=1, repair=True).repaired == [part.name]
+
+
+def test_the_other_files_of_a_survey_are_written_again(raw, workspace):
+    lcdvt.ingest(raw, jobs=1, features="none", catalog="none")
+    root = workspace / "eros"
+    whole = tables(root)
+    cut(root / "objects.parquet")
+    (root / "survey.toml").write_text("name = ")
+    with pytest.raises(WorkspaceError, match=r"objects.parquet is damaged"):
+        lcdvt.open_survey("eros")
+    lcdvt.ingest(raw, jobs=1, repair=True)
+    assert tables(root) == whole
+    assert lcdvt.open_survey("eros").survey.name == "eros"
+    (root / "ingest.json").write_text("{")
+    with pytest.raises(WorkspaceError, match=r"ingest.json is damaged.*--catalog"):
+        lcdvt.ingest(raw, jobs=1)
+    lcdvt.ingest(raw, jobs=1, catalog="none")
