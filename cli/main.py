@@ -11,6 +11,7 @@ from lcdvt.cli.console import err
 from lcdvt.cli.extract import extract
 from lcdvt.cli.ingest import ingest
 from lcdvt.cli.predict import predict
+from lcdvt.cli.report import report
 from lcdvt.cli.simulate import simulate
 from lcdvt.cli.transfer import transfer
 from lcdvt.cli.tune import tune
@@ -52,6 +53,7 @@ app.add_typer(features.app, name="features")
 app.command()(extract)
 app.command()(transfer)
 app.command()(predict)
+app.command()(report)
 app.add_typer(runs.app, name="runs")
 app.command()(tune)
 app.add_typer(experiment.app, name="experiment")

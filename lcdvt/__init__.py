@@ -31,6 +31,7 @@ _PUBLIC: dict[str, str] = {
     "predict": "lcdvt.prediction",
     "simulate": "lcdvt.simulator.run",
     "transfer": "lcdvt.transfer_run",
+    "write_report": "lcdvt.report.writing",
 }
 
 __all__ = ["__version__", *sorted(_PUBLIC)]
