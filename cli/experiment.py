@@ -2,11 +2,11 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from lcdvt.cli.console import out, progress_display
+from lcdvt.cli.console import err, out, progress_display
 
 app = typer.Typer(name="experiment", help="Repeat the paper's experiments.", no_args_is_help=True)
 
@@ -57,3 +57,53 @@ def moons(
     if json_file is not None:
         by_name = {"source_f1": result.source_f1, "target_f1": result.target_f1, "svm_f1": result.svm_f1}
         json_file.write_text(json.dumps({name: list(values) for name, values in by_name.items()}), encoding="utf-8")
+
+
+@app.command()
+def digits(
+    data: Annotated[Path, typer.Option(help="The folder with mnist/*.gz and usps/usps.h5.")],
+    target: Annotated[Literal["mnist", "usps", "all"], typer.Option(help="Which digits to classify.")] = "all",
+    mode: Annotated[
+        Literal["supervised", "semi-supervised", "transfer", "multi-task", "all"], typer.Option(help="How to train.")
+    ] = "all",
+    labels: Annotated[str, typer.Option(help="Labels of each domain: 100, 1% or 10/class.")] = "100",
+    seeds: Annotated[int, typer.Option(min=1, help="How many times, each with labels and weights of its own.")] = 3,
+    augment: Annotated[Literal["none", "shift"], typer.Option(help="Shift training images at random.")] = "shift",
+    preset: Annotated[str, typer.Option(help="digits, or the paper's numbers: paper.")] = "digits",
+    steps: Annotated[int | None, typer.Option(min=1, help="Batches of each phase; default: the preset's.")] = None,
+    likelihood: Annotated[Literal["bernoulli", "gaussian"], typer.Option(help="Of a pixel.")] = "bernoulli",
+    score: Annotated[
+        Literal["test", "validation"],
+        typer.Option(help="Score on test images, or, to choose settings, on training images kept out of training."),
+    ] = "test",
+    folder: Annotated[
+        Path, typer.Option("--out", help="Finished runs and figures; the same command goes on there.")
+    ] = (Path("digits")),
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the accuracy of each seed here.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Runs at once, each on a core; default: all cores.")] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "cpu",
+) -> None:
+    """MNIST and USPS: the paper's tables of accuracy with 100 labels, DVT and CNN."""
+    from lcdvt.experiments.digits.experiment import run_digits, save_pictures
+    from lcdvt.experiments.digits.runs import Circumstances, RunResult
+    from lcdvt.experiments.digits.table import accuracies_json, confusion_table, digits_table
+    from lcdvt.table_formats import to_rich
+    from lcdvt.workspace import write_atomically
+
+    circumstances = Circumstances(data, folder, labels, augment, preset, steps, score, likelihood, device)
+
+    def say(result: RunResult) -> None:
+        at_least = "more than " if result.is_resumed else ""
+        err.print(f"{result.run.name}: {result.accuracy:.2f} %, trained in {at_least}{result.seconds:.0f} s")
+
+    results = run_digits(circumstances, target=target, mode=mode, seeds=seeds, jobs=jobs, on_result=say)
+    for name in dict.fromkeys(result.run.target for result in results):
+        out.print(to_rich(digits_table(results, name, circumstances)))
+        out.print(confusion_table(results, name))
+    seconds = sum(result.seconds for result in results)
+    out.print(f"{len(results)} runs, {seconds / len(results):.0f} s each, {seconds / 60:.0f} min of one core in all")
+    for file in save_pictures(results, circumstances):
+        out.print(f"figure: {file}")
+    if json_file is not None:
+        text = json.dumps(accuracies_json(results), indent=1)
+        write_atomically(json_file, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))

@@ -68,6 +68,12 @@ class MemberBatchNorm(nn.Module):
             momentum=self.MOMENTUM,
         )
 
+    def copy_survey(self, start: int, end: int) -> None:
+        """Give survey `end` the numbers of survey `start`."""
+        with torch.no_grad():
+            for values in (self.scale, self.shift, self.running_mean, self.running_variance):
+                values[:, end] = values[:, start]
+
 
 class ConvolutionalNetworks(nn.Module):
     """Three shared convolutions, then two layers of each survey's own, for square images; the decoder mirrors it.

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from lcdvt.config import ConfigError
 from lcdvt.dvt.config import ModelConfig
-from lcdvt.dvt.image_networks import ConvolutionalNetworks
+from lcdvt.dvt.image_networks import ConvolutionalNetworks, MemberBatchNorm
 from lcdvt.dvt.layers import MemberLayer, MemberLinear, Scope
 from lcdvt.dvt.networks import DenseNetworks
 
@@ -118,7 +118,9 @@ class DVT(nn.Module):
     def start_survey_from(self, start: int, end: int) -> None:
         """Let a survey's own layers begin as copies of another's, wherever the shapes allow it."""
         for layer in self.modules():
-            if isinstance(layer, MemberLayer) and layer.weight.shape[1] == len(self.widths):
+            if isinstance(layer, MemberBatchNorm) or (
+                isinstance(layer, MemberLayer) and layer.weight.shape[1] == len(self.widths)
+            ):
                 layer.copy_survey(start, end)
 
     def select(self, members: list[int]) -> "DVT":
