@@ -15,6 +15,7 @@ from lcdvt.cli.report import report
 from lcdvt.cli.simulate import simulate
 from lcdvt.cli.transfer import transfer
 from lcdvt.cli.tune import tune
+from lcdvt.cli.verify import verify
 from lcdvt.errors import LcdvtError
 
 EXIT_USER_ERROR = 2
@@ -55,6 +56,7 @@ app.command()(transfer)
 app.command()(predict)
 app.command()(report)
 app.add_typer(runs.app, name="runs")
+app.command()(verify)
 app.command()(tune)
 app.add_typer(experiment.app, name="experiment")
 

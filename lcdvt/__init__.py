@@ -31,6 +31,7 @@ _PUBLIC: dict[str, str] = {
     "predict": "lcdvt.prediction",
     "simulate": "lcdvt.simulator.run",
     "transfer": "lcdvt.transfer_run",
+    "verify": "lcdvt.verification",
     "write_report": "lcdvt.report.writing",
 }
 

@@ -4,10 +4,12 @@ CRC-32 of the standard library: a gigabyte a second, so that an ingest does not 
 and power cuts do to a file; it is no seal against somebody who wants to deceive.
 """
 
+import json
 import zlib
 from pathlib import Path
 from typing import Any, Final
 
+CHECKSUMS_FILE: Final = "checksums.json"
 _KIND: Final = "crc32"
 _BLOCK_BYTES: Final = 1 << 20
 
@@ -24,3 +26,30 @@ def file_checksum(path: Path) -> str:
         while block := file.read(_BLOCK_BYTES):
             value = zlib.crc32(block, value)
     return f"{_KIND}:{value:08x}"
+
+
+def write_checksums(folder: Path) -> None:
+    """Write the checksums of all files of a folder into it, for a folder that is not going to change."""
+    files = {str(path.relative_to(folder)): file_checksum(path) for path in _files(folder)}
+    (folder / CHECKSUMS_FILE).write_text(json.dumps(files, indent=2), encoding="utf-8")
+
+
+def damaged_files(folder: Path) -> dict[str, str]:
+    """Return which files of the folder are not as they were, and why; none where it has no checksums."""
+    path = folder / CHECKSUMS_FILE
+    if not path.is_file():
+        return {}
+    try:
+        known: dict[str, str] = dict(json.loads(path.read_bytes()))
+    except (ValueError, TypeError, RecursionError):
+        return {CHECKSUMS_FILE: "cannot be read"}
+    found = {name: folder / name for name in known}
+    problems = {name: "is missing" for name, file in found.items() if not file.is_file()}
+    changed = "does not have the bytes that were written (checksum)"
+    return problems | {
+        name: changed for name, file in found.items() if name not in problems and file_checksum(file) != known[name]
+    }
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file() and path.name != CHECKSUMS_FILE)

@@ -54,14 +54,17 @@ def choose_features(
 ) -> FeatureConfig | None:
     """Return what to extract: what was asked for, else what the survey has already, else FATS' set."""
     if features is None and journal.settings is not None:
-        stored = journal.settings.get("features")
-        if stored is None:
-            return None
-        values: dict[str, Any] = {
-            key: tuple(value) if isinstance(value, list) else value for key, value in stored.items()
-        }
-        return FeatureConfig(**values)
+        return stored_features(journal)
     return None if features == NO_FEATURES else survey_features(survey, features or "fats", engine)
+
+
+def stored_features(journal: Journal) -> FeatureConfig | None:
+    """Return which features the survey has, if any."""
+    stored = (journal.settings or {}).get("features")
+    if stored is None:
+        return None
+    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in stored.items()}
+    return FeatureConfig(**values)
 
 
 def refuse_other_settings(journal: Journal, survey: Survey, settings: dict[str, Any]) -> None:

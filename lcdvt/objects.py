@@ -20,7 +20,8 @@ from lcdvt.workspace import SurveyFolder, write_atomically
 OBJECTS_AT_ONCE: Final = 50_000
 
 
-def _schema(survey: Survey) -> pa.Schema:
+def objects_schema(survey: Survey) -> pa.Schema:
+    """Return the columns of a survey's objects table."""
     text = [(name, pa.string()) for name in (OBJECT_ID, LABEL, SURVEY_LABEL)]
     counts = [(n_epochs_column(band), pa.int64()) for band in survey.bands]
     return pa.schema(
@@ -33,7 +34,7 @@ def write_objects(folder: SurveyFolder, survey: Survey, catalogue: LabelCatalogu
 
     A catalogue's label wins over that of a class folder; a class without translation keeps its own name.
     """
-    schema = _schema(survey)
+    schema = objects_schema(survey)
     classes: Counter[str] = Counter()
     from_catalogue = 0
 
