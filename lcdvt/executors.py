@@ -10,7 +10,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from lcdvt.errors import LcdvtError
@@ -19,7 +18,6 @@ Batch = TypeVar("Batch")
 Result = TypeVar("Result")
 
 BATCHES_IN_FLIGHT_PER_JOB = 2
-DASK_RETRIES = 3
 
 
 def default_jobs() -> int:
@@ -44,10 +42,9 @@ def run_batches(
         A scheduler's address, or "local" for a cluster on this machine.
     """
     if dask is not None:
-        with _dask_client(dask, jobs) as client:
-            yield from _in_order(
-                client.get_executor(pure=False, retries=DASK_RETRIES), function, batches, sum(client.ncores().values())
-            )
+        from lcdvt.dask_cluster import run_on_dask
+
+        yield from run_on_dask(function, batches, dask, jobs or default_jobs())
         return
     jobs = default_jobs() if jobs is None else jobs
     if jobs < 1:
@@ -82,24 +79,3 @@ def _in_order(
             yield in_flight.popleft().result()
     while in_flight:
         yield in_flight.popleft().result()
-
-
-@contextmanager
-def _dask_client(address: str, jobs: int | None) -> Iterator[Any]:
-    try:
-        from distributed import Client, LocalCluster
-    except ImportError as error:
-        raise LcdvtError("--dask needs the dask extra: pip install 'lcdvt[dask]'.") from error
-    if address == "local":
-        with (
-            LocalCluster(n_workers=jobs or default_jobs(), threads_per_worker=1, dashboard_address=None) as cluster,
-            Client(cluster) as client,
-        ):
-            yield client
-        return
-    try:
-        client = Client(address, timeout="10s")
-    except (OSError, ValueError) as error:
-        raise LcdvtError(f"no Dask scheduler answers at {address}: start one, or give --dask local.") from error
-    with client:
-        yield client

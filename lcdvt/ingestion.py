@@ -133,6 +133,7 @@ def ingest(
         new_objects, problems, nothing_new = _ingest_new(
             folder, journal, described, rule, config, files, roots, jobs, dask, progress
         )
+        _remove_unfinished(folder, journal)  # a cluster may have made a part twice
         totals = journal.totals()
         if totals["objects"] == 0:
             _forget(folder)

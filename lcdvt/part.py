@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
+from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
@@ -60,6 +61,8 @@ class PartResult:
     dropped_objects: Counter[str]
     problems: list[str]
     feature_gaps: Counter[str] = field(default_factory=Counter)
+    attempt: str = field(default_factory=lambda: uuid4().hex[:8])
+    """Two workers of a cluster may make the same part, if one was given up too early: each has files of its own."""
     checksums: dict[str, str] = field(default_factory=dict)
     """Of each file of the part, by its path in the survey's folder."""
 
@@ -73,7 +76,7 @@ class PartResult:
         """Where each file is written, and where it goes when the part is committed."""
         name = part_name(self.number)
         return {
-            place / f".{name}.unfinished": place / name
+            place / f".{name}.{self.attempt}.unfinished": place / name
             for place in (self.folder.epochs, self.folder.features, objects_folder(self.folder))
         }
 
