@@ -9,11 +9,13 @@ import pytest
 import torch
 from digit_images import small_digits, usps_or_small_digits
 
+from lcdvt import store
 from lcdvt.config import ConfigError
 from lcdvt.dvt.batches import BatchStream
 from lcdvt.dvt.data import TrainingData
 from lcdvt.dvt.model import DVT
 from lcdvt.dvt.objective import objective_terms
+from lcdvt.dvt.train import TrainingState
 from lcdvt.experiments.digits import runs
 from lcdvt.experiments.digits.experiment import run_digits, save_pictures
 from lcdvt.experiments.digits.files import CLASSES, DigitsError
@@ -115,6 +117,29 @@ def test_a_finished_run_is_kept(circumstances: Circumstances, monkeypatch: pytes
     (circumstances.out / "shift" / f"{run.name}.json").write_text("{")
     with pytest.raises(DigitsError, match="damaged"):
         complete_run(run, circumstances)
+
+
+def test_an_interrupted_run_goes_on_as_if_nothing_had_happened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, digits = DigitsRun("usps", "transfer", "DVT", 0), [small_digits(name) for name in ("mnist", "usps")]
+    config = digits_config("transfer", steps=4)
+    config = replace(config, training=replace(config.training, check_every=3))
+    whole = train_run(run, config, digits, "100", tmp_path / "whole", "cpu")
+    write = store._write_checkpoint
+
+    def write_and_stop(path: Path, state: TrainingState, identity: str) -> None:
+        write(path, state, identity)
+        if state.phase == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(store, "_write_checkpoint", write_and_stop)
+    with pytest.raises(KeyboardInterrupt):
+        train_run(run, config, digits, "100", tmp_path / "cut", "cpu")
+    monkeypatch.setattr(store, "_write_checkpoint", write)
+    resumed = train_run(run, config, digits, "100", tmp_path / "cut", "cpu")
+    assert (whole.is_resumed, resumed.is_resumed) == (False, True)
+    for name, tensor in whole.model.state_dict().items():
+        torch.testing.assert_close(resumed.model.state_dict()[name], tensor, rtol=0, atol=0)
+    assert not (tmp_path / "cut").exists()
 
 
 def test_the_gaussian_likelihood_trains_too(circumstances: Circumstances) -> None:
