@@ -8,6 +8,7 @@ import typer
 from lcdvt import __version__
 from lcdvt.cli import experiment, features, runs, surveys
 from lcdvt.cli.console import err
+from lcdvt.cli.ensemble import ensemble
 from lcdvt.cli.extract import extract
 from lcdvt.cli.ingest import ingest
 from lcdvt.cli.predict import predict
@@ -53,6 +54,7 @@ app.command()(ingest)
 app.add_typer(features.app, name="features")
 app.command()(extract)
 app.command()(transfer)
+app.command()(ensemble)
 app.command()(predict)
 app.command()(report)
 app.add_typer(runs.app, name="runs")

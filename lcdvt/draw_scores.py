@@ -1,6 +1,6 @@
-"""One label draw of a transfer: train DVT and its rivals on the draw, score them on what is not in it."""
+"""One label draw: train DVT and its rivals on the drawn labels, score them on what is not among them."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,12 +8,11 @@ from numpy.typing import NDArray
 from lcdvt.baselines.problem import TransferProblem
 from lcdvt.baselines.registry import predict_target
 from lcdvt.dataset import UNLABELLED, Dataset, SurveyRows
-from lcdvt.draws import LabelBudget
+from lcdvt.draw_record import RowOutcome
 from lcdvt.dvt.config import DVTConfig
 from lcdvt.dvt.data import TrainingData
 from lcdvt.dvt.ensemble import predict
-from lcdvt.dvt.train import TrainingResult, resolve_device, train
-from lcdvt.evaluate import Score, score
+from lcdvt.dvt.train import TrainingError, TrainingResult, resolve_device, train
 from lcdvt.scaling import Scaler, ScalingMethod
 from lcdvt.tune import assign_folds
 
@@ -26,12 +25,25 @@ UPPER_BOUND_FOLDS = 5
 
 @dataclass(frozen=True)
 class DrawTask:
-    """What one draw needs: the dataset with all known labels, and how many of them may be used."""
+    """What one draw needs.
+
+    Parameters
+    ----------
+    dataset
+        With all known labels: those outside the draw are for scoring (and for upper bounds) only.
+    drawn
+        The labels that may be learned from, −1 everywhere else; one for each row of the dataset.
+    config, members, scaling, device
+        The model, how many of it, how features are brought to one scale, where to compute.
+    rows
+        Rows of the table.
+    seed
+        Of everything random in the draw.
+    """
 
     dataset: Dataset
+    drawn: NDArray[np.int64]
     config: DVTConfig
-    source_labels: LabelBudget
-    target_labels: LabelBudget
     members: int
     rows: tuple[str, ...]
     seed: int
@@ -43,20 +55,31 @@ class DrawTask:
         """A different seed for each member, none shared with another draw."""
         return tuple(1000 * self.seed + member for member in range(self.members))
 
+    @property
+    def target(self) -> int:
+        """The number of the survey that is classified: the last."""
+        return len(self.dataset.surveys) - 1
 
-@dataclass
+    @property
+    def truth(self) -> NDArray[np.int64]:
+        """True classes of the target's objects, −1 where nobody knows."""
+        return self.dataset.y[self.dataset.rows_of(self.target)]
+
+    @property
+    def scored(self) -> NDArray[np.bool_]:
+        """Which target objects can be scored: those whose class is known but was not drawn."""
+        return (self.truth != UNLABELLED) & (self.drawn[self.dataset.rows_of(self.target)] == UNLABELLED)
+
+
+@dataclass(frozen=True)
 class DrawResult:
-    """Scores of every row, and the trained ensemble with what it says of the target."""
+    """The trained ensemble, what it says of the target, and how every row did."""
 
-    seed: int
-    scores: dict[str, Score]
-    labels_per_class: dict[str, int]
+    outcomes: dict[str, RowOutcome]
     probability: NDArray[np.float64]
     disagreement: NDArray[np.float64]
-    scored: NDArray[np.bool_]
     training: TrainingResult
     scaler: Scaler
-    problems: list[str] = field(default_factory=list)
 
 
 def run_draw(task: DrawTask) -> DrawResult:
@@ -65,63 +88,68 @@ def run_draw(task: DrawTask) -> DrawResult:
     Only the drawn labels reach any model that is not an upper bound; the scaler is fitted without labels; scores
     are taken on the target's labelled objects outside the draw.
     """
-    dataset = task.dataset
-    target = len(dataset.surveys) - 1
-    budgets = [*[task.source_labels] * target, task.target_labels]
-    y = dataset.draw(budgets, task.seed)
-    scaler = dataset.fit_scaler(task.scaling)
-    surveys = dataset.survey_rows(scaler, y)
-    truth = dataset.y[dataset.rows_of(target)]
-    drawn = surveys[-1].y
-    scored = (truth != UNLABELLED) & (drawn == UNLABELLED)
-
-    data = TrainingData.from_surveys(surveys, dataset.classes, task.members, resolve_device(task.device))
+    scaler = task.dataset.fit_scaler(task.scaling)
+    surveys = task.dataset.survey_rows(scaler, task.drawn)
+    target = surveys[-1]
+    data = TrainingData.from_surveys(surveys, task.dataset.classes, task.members, resolve_device(task.device))
     training = train(task.config, data, task.member_seeds)
-    opinion = predict(training.model, data.rows[-len(truth) :, : data.widths[-1]], target)
-    probability = opinion.probability.cpu().numpy().astype(float)
+    opinion = predict(training.model, data.rows[-len(target.y) :, : data.widths[-1]], task.target)
     probabilities = {
-        DVT_ENSEMBLE: probability,
+        DVT_ENSEMBLE: opinion.probability.cpu().numpy().astype(float),
         DVT_TOP: opinion.members[training.top_member].cpu().numpy().astype(float),
     }
-    if scored.any() and DVT_UPPER_BOUND in task.rows:
-        probabilities[DVT_UPPER_BOUND] = _dvt_upper_bound(task, SurveyRows(surveys[-1].name, surveys[-1].x, truth))
-    problem = TransferProblem(
-        source_x=np.concatenate([survey.x for survey in surveys[:-1]]),
-        source_y=np.concatenate([survey.y for survey in surveys[:-1]]),
-        target_x=surveys[-1].x,
-        target_y=drawn,
-        classes=dataset.classes,
-    )
-    scores = {}
+    scored = task.scored
+    outcomes = {}
     if scored.any():  # with every label in use there is nothing to score rivals on
+        if DVT_UPPER_BOUND in task.rows:
+            probabilities[DVT_UPPER_BOUND] = _dvt_upper_bound(task, replace(target, y=task.truth))
+        problem = _rivals_problem(surveys, task.dataset.classes)
         for name in task.rows:
             if name not in DVT_ROWS:
-                probabilities[name] = predict_target(name, problem, task.seed, truth)
-            scores[name] = score(truth, probabilities[name], dataset.classes, scored)
-    counts = np.bincount(drawn[drawn != UNLABELLED], minlength=len(dataset.classes))
+                probabilities[name] = predict_target(name, problem, task.seed, task.truth)
+            outcomes[name] = RowOutcome.of(task.truth, probabilities[name], task.dataset.classes, scored)
     return DrawResult(
-        seed=task.seed,
-        scores=scores,
-        labels_per_class=dict(zip(dataset.classes, counts.tolist(), strict=True)),
-        probability=probability,
+        outcomes=outcomes,
+        probability=probabilities[DVT_ENSEMBLE],
         disagreement=opinion.disagreement.cpu().numpy().astype(float),
-        scored=scored,
         training=training,
         scaler=scaler,
-        problems=[f"member with seed {seed}: {reason}" for seed, reason in training.failures.items()],
+    )
+
+
+def _rivals_problem(surveys: list[SurveyRows], classes: tuple[str, ...]) -> TransferProblem:
+    *sources, target = surveys
+    return TransferProblem(
+        source_x=np.concatenate([target.x[:0], *(survey.x for survey in sources)]),
+        source_y=np.concatenate([target.y[:0], *(survey.y for survey in sources)]),
+        target_x=target.x,
+        target_y=target.y,
+        classes=classes,
     )
 
 
 def _dvt_upper_bound(task: DrawTask, rows: SurveyRows) -> NDArray[np.float64]:
     """Return what DVT trained on all target labels says of each object, always by a member that did not see it."""
-    # The only object of its class is in every draw and never scored: every fold may learn from it.
-    known = rows.y[rows.y != UNLABELLED]
-    alone = np.isin(rows.y, np.flatnonzero(np.bincount(known) == 1))
-    fold = assign_folds(np.where(alone, UNLABELLED, rows.y), task.seed, UPPER_BOUND_FOLDS)
+    fold = folds_of(rows.y, task.seed)
     y = np.stack([np.where(fold == number, UNLABELLED, rows.y) for number in range(UPPER_BOUND_FOLDS)])
     config = replace(task.config, training=replace(task.config.training, mode="semi-supervised", stop="never"))
-    data = TrainingData.from_surveys([SurveyRows(rows.name, rows.x, y)], task.dataset.classes, UPPER_BOUND_FOLDS)
+    data = TrainingData.from_surveys(
+        [SurveyRows(rows.name, rows.x, y)], task.dataset.classes, UPPER_BOUND_FOLDS, resolve_device(task.device)
+    )
     result = train(config, data, tuple(range(UPPER_BOUND_FOLDS)))
+    if result.failures:
+        # the other folds' members have learned from this fold's objects: they cannot speak for it
+        reason = next(iter(result.failures.values()))
+        raise TrainingError(f"row {DVT_UPPER_BOUND}: {reason} Or leave the row out with --rows.")
     members = predict(result.model, data.rows, 0).members.cpu().numpy().astype(float)
     held_out = np.where(fold == UNLABELLED, 0, fold)
     return members[held_out, np.arange(len(held_out))]
+
+
+def folds_of(y: NDArray[np.int64], seed: int, folds: int = UPPER_BOUND_FOLDS) -> NDArray[np.int64]:
+    """Return each labelled object's fold, −1 for objects without a label and for the only one of its class.
+
+    An object that is alone in its class cannot be learned from and scored at once: every fold may learn from it.
+    """
+    alone = np.isin(y, np.flatnonzero(np.bincount(y[y != UNLABELLED]) == 1))
+    return assign_folds(np.where(alone, UNLABELLED, y), seed, folds)

@@ -2,27 +2,43 @@
 
 import json
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from lcdvt.errors import WorkspaceError
 from lcdvt.workspace import RUNS_FOLDER, workspace_folder
 
 CONFIG_FILE: Final = "config.toml"
 METRICS_FILE: Final = "metrics.json"
+UNFINISHED_SUFFIX: Final = ".unfinished"
 
 
 @dataclass(frozen=True)
 class RunSummary:
-    """A line of `lcdvt runs`."""
+    """A line of `lcdvt runs`.
+
+    Parameters
+    ----------
+    name, surveys, classes
+        The run, the surveys it knows (the last is the one it classifies best) and what it tells apart.
+    labels
+        The share or number of labels it was given.
+    members, draws, seed
+        Models in the ensemble, draws of labels, and the first draw's seed.
+    macro_f1
+        Of the ensemble, mean and deviation over draws, as shares of one; none where nothing was scored.
+    """
 
     name: str
     surveys: tuple[str, ...]
     classes: tuple[str, ...]
     labels: str
     members: int
+    draws: int
     seed: str
+    macro_f1: tuple[float, float | None] | None = None
 
 
 def runs_folder(data: str | Path | None = None) -> Path:
@@ -32,7 +48,17 @@ def runs_folder(data: str | Path | None = None) -> Path:
 
 def list_runs(data: str | Path | None = None) -> list[str]:
     """Return the names of the finished runs."""
-    return sorted(path.parent.name for path in runs_folder(data).glob(f"*/{CONFIG_FILE}"))
+    found = (path.parent.name for path in runs_folder(data).glob(f"*/{CONFIG_FILE}"))
+    return sorted(name for name in found if not name.startswith("."))
+
+
+def unfinished_runs(data: str | Path | None = None) -> dict[str, int]:
+    """Return the names of the runs that were interrupted, with the number of draws that are done."""
+    found = sorted(runs_folder(data).glob(f".*{UNFINISHED_SUFFIX}"))
+    return {
+        path.name.removeprefix(".").removesuffix(UNFINISHED_SUFFIX): len(list(path.glob("draws/draw-*.json")))
+        for path in found
+    }
 
 
 def find_run(run: str | Path, data: str | Path | None = None) -> Path:
@@ -41,9 +67,22 @@ def find_run(run: str | Path, data: str | Path | None = None) -> Path:
         if (folder / CONFIG_FILE).is_file():
             return folder
     known = ", ".join(list_runs(data)) or "none yet"
-    raise WorkspaceError(
-        f"there is no run {str(run)!r} in {runs_folder(data)} (there: {known}): `lcdvt transfer` makes one."
-    )
+    hint = "`lcdvt transfer` makes one."
+    if str(run) in unfinished_runs(data):
+        hint = "it was interrupted; run the command that began it again."
+    raise WorkspaceError(f"there is no run {str(run)!r} in {runs_folder(data)} (there: {known}): {hint}")
+
+
+def read_metrics(folder: Path) -> Mapping[str, Any]:
+    """Return how the run was made, and under `table` its table (null where nothing was scored)."""
+    path = folder / METRICS_FILE
+    try:
+        metrics = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise WorkspaceError(f"{path} cannot be read ({error}): the run is damaged, make it again.") from error
+    if not isinstance(metrics, dict):
+        raise WorkspaceError(f"{path} holds no names and values: the run is damaged, make it again.")
+    return metrics
 
 
 def describe_runs(data: str | Path | None = None) -> list[RunSummary]:
@@ -54,15 +93,18 @@ def describe_runs(data: str | Path | None = None) -> list[RunSummary]:
 def _describe(folder: Path) -> RunSummary:
     try:
         run = tomllib.loads((folder / CONFIG_FILE).read_text(encoding="utf-8"))["run"]
-        metrics = json.loads((folder / METRICS_FILE).read_text(encoding="utf-8"))
-        seed = str(metrics.get("seed", "?"))
+        metrics = read_metrics(folder)
+        table = metrics.get("table") or {"seeds": [], "rows": []}
+        ensemble = [row["macro_f1"] for row in table["rows"] if row["name"] == "dvt-ensemble"]
         return RunSummary(
             folder.name,
             tuple(map(str, run["surveys"])),
             tuple(map(str, run["classes"])),
             str(metrics.get("labels", "?")),
             len(run["seeds"]),
-            seed,
+            len(table["seeds"]),
+            str(metrics.get("seed", "?")),
+            (ensemble[0]["mean"], ensemble[0]["deviation"]) if ensemble else None,
         )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return RunSummary(folder.name, ("damaged",), (), "?", 0, "?")
+    except (WorkspaceError, OSError, ValueError, KeyError, TypeError, AttributeError):
+        return RunSummary(folder.name, ("damaged",), (), "?", 0, 0, "?")

@@ -1,6 +1,7 @@
 """A table's numbers by row, class and draw as JSON, and back."""
 
 import json
+from collections.abc import Mapping
 from typing import Any, Final
 
 from lcdvt.evaluate import DrawScores, Score, Spread
@@ -22,6 +23,7 @@ def to_record(table: ResultTable) -> dict[str, Any]:
         "version": VERSION,
         "title": table.title,
         "simulated": circumstances.simulated,
+        "folds": circumstances.folds,
         "sources": list(circumstances.sources),
         "target": circumstances.target,
         "classes": list(circumstances.classes),
@@ -69,7 +71,14 @@ def from_json(text: str, where: str) -> ResultTable:
         File name, for messages.
     """
     try:
-        record = json.loads(text)
+        return from_record(json.loads(text), where)
+    except ValueError as error:
+        raise TableError(f"{where} is not a table that lcdvt wrote ({error}): make it again with --json.") from error
+
+
+def from_record(record: Mapping[str, Any], where: str) -> ResultTable:
+    """Read what `to_record` returned; `where` names its file in messages."""
+    try:
         if record["version"] != VERSION:
             raise TableError(f"{where} is of version {record['version']}, this lcdvt reads {VERSION}; update lcdvt.")
         scores = [
@@ -91,8 +100,9 @@ def from_json(text: str, where: str) -> ResultTable:
             seeds=tuple(record["seeds"]),
             members=record["members"],
             simulated=record["simulated"],
+            folds=record.get("folds", False),  # tables of lcdvt 0.1 do not say, and had none
         )
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise TableError(f"{where} is not a table that lcdvt wrote ({error}): make it again with --json.") from error
     return build_table(scores, circumstances)
 

@@ -27,7 +27,7 @@ class Circumstances:
     Parameters
     ----------
     sources, target
-        Names of the surveys.
+        Names of the surveys; no sources where one survey was trained on its own labels.
     classes
         In the order of the columns.
     labels_per_class
@@ -40,6 +40,8 @@ class Circumstances:
         Models in each draw's ensemble; none where no ensemble was trained.
     simulated
         Whether any of the surveys is simulated; then the table says so.
+    folds
+        Whether each draw held out one fold of the labels instead of drawing a few.
     """
 
     sources: tuple[str, ...]
@@ -50,6 +52,7 @@ class Circumstances:
     seeds: tuple[int, ...]
     members: int | None
     simulated: bool
+    folds: bool = False
 
 
 @dataclass(frozen=True)
@@ -151,7 +154,7 @@ def build_table(scores: Sequence[DrawScores], circumstances: Circumstances) -> R
         for number, (row, values) in enumerate(zip(ordered, spreads, strict=True))
     ]
     rows += [_published_row(row, columns) for row in published]
-    pair = f"{' + '.join(circumstances.sources)} → {circumstances.target}"
+    pair = " → ".join(filter(None, [" + ".join(circumstances.sources), circumstances.target]))
     return ResultTable(
         title=f"{pair} ({SIMULATED})" if circumstances.simulated else pair,
         columns=(*columns, MACRO),
@@ -212,14 +215,16 @@ def _notes(scores: Sequence[DrawScores], circumstances: Circumstances, has_publi
     notes = []
     if circumstances.simulated:
         notes.append("Our numbers are from simulated surveys, not from real light curves.")
-    how = f"mean ± standard deviation over {draws} label draws" if draws > 1 else "one label draw"
+    target, labels = ("target ", "Target labels") if circumstances.sources else ("", "Labels")
+    unseen, repeat = ("held out", "fold") if circumstances.folds else ("not drawn", "label draw")
+    how = f"mean ± standard deviation over {draws} {repeat}s" if draws > 1 else f"one {repeat}"
     if circumstances.members is not None:
         how += f", {circumstances.members} members each"
-    notes.append(f"F1 in percent on target objects whose label was not drawn; {how}.")
-    notes.append(f"Target labels: {_label_counts(circumstances)}.")
+    notes.append(f"F1 in percent on {target}objects whose label was {unseen}; {how}.")
+    notes.append(f"{labels}: {_label_counts(circumstances)}.")
     total = sum(circumstances.class_mix.values())
     mix = ", ".join(f"{name} {count} ({100 * count / total:.1f} %)" for name, count in circumstances.class_mix.items())
-    notes.append(f"Class mix of the target: {mix}.")
+    notes.append(f"Class mix of {'the target' if target else circumstances.target}: {mix}.")
     notes.append(f"Seeds: {', '.join(map(str, circumstances.seeds))}.")
     reading = "Bold: best of our rows without the upper bounds."
     if any(row.is_upper_bound for row in scores) or has_published:

@@ -1,66 +1,26 @@
-"""The verb `transfer`: labels of one or more surveys carried to another, scored beside honest rivals."""
+"""The verbs `transfer` and `ensemble`: labels of one or more surveys carried to another, beside honest rivals."""
 
-import html
-import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
-
-import numpy as np
-import pandas as pd
+from typing import Any
 
 from lcdvt.alignment import aligned_surveys
-from lcdvt.baselines.registry import ROWS
-from lcdvt.dataset import UNLABELLED, Dataset, build_dataset
-from lcdvt.draw_scores import DVT_ENSEMBLE, DVT_TOP, DVT_UPPER_BOUND, DrawResult, DrawTask, run_draw
+from lcdvt.dataset import Dataset, build_dataset
+from lcdvt.draw_scores import DVT_ENSEMBLE, DrawTask
 from lcdvt.draws import LabelBudget
 from lcdvt.dvt.config import DVTConfig, TrainingMode
 from lcdvt.dvt.config import preset as named_preset
-from lcdvt.errors import LcdvtError, WorkspaceError
-from lcdvt.evaluate import DrawScores
-from lcdvt.executors import run_batches
-from lcdvt.names import LABEL, OBJECT_ID
+from lcdvt.errors import LcdvtError
 from lcdvt.progress import Progress, silent
+from lcdvt.protocol import ALL_ROWS, Plan, RunResult, carry_out
+from lcdvt.run_folder import check_free, run_folder
 from lcdvt.scaling import ScalingMethod
-from lcdvt.store import CONFIG_FILE, SavedRun, save_run
-from lcdvt.table_formats import to_html
-from lcdvt.table_json import to_record
-from lcdvt.tables import Circumstances, ResultTable, build_table
-from lcdvt.workspace import RUNS_FOLDER, StoredSurvey, open_survey, workspace_folder, write_atomically
-
-PREDICTIONS_FILE: Final = "predictions.parquet"
-DVT_NAMES: Final = {
-    DVT_UPPER_BOUND: ("Supervised upper bound", "DVT", True),
-    DVT_TOP: ("Top cycle consistency", "DVT", False),
-    DVT_ENSEMBLE: ("Ensemble", "DVT", False),
-}
-ALL_ROWS: Final = (DVT_UPPER_BOUND, *ROWS, DVT_TOP, DVT_ENSEMBLE)
+from lcdvt.workspace import StoredSurvey, open_survey
 
 
 class TransferError(LcdvtError):
     """Surveys, labels or options between which nothing can be carried over."""
-
-
-@dataclass
-class TransferResult:
-    """What a transfer found; the run in `folder` classifies new stars."""
-
-    name: str
-    folder: Path
-    dataset: Dataset
-    scores: tuple[DrawScores, ...]
-    circumstances: Circumstances
-    predictions: pd.DataFrame
-    problems: list[str] = field(default_factory=list)
-
-    def table(self) -> ResultTable | None:
-        """Return the table in the paper's style; none where every label was in use and nothing could be scored."""
-        return build_table(self.scores, self.circumstances) if self.scores else None
-
-    def _repr_html_(self) -> str:
-        table = self.table()
-        return to_html(table) if table else f"<p>{html.escape(self.name)}: no labels left to score on</p>"
 
 
 def transfer(
@@ -83,9 +43,12 @@ def transfer(
     name: str | None = None,
     data: str | Path | None = None,
     force: bool = False,
+    reuse: bool = False,
     progress: Progress = silent,
-) -> TransferResult:
+) -> RunResult:
     """Carry labels over to the target survey and score it against the labels that were held back.
+
+    Each finished draw is kept: the same call goes on where an interrupted one was.
 
     Parameters
     ----------
@@ -114,82 +77,92 @@ def transfer(
     device
         auto, cpu, cuda or mps.
     jobs, dask
-        Draws are spread over worker processes, or over a Dask cluster.
+        Draws are spread over worker processes, or over a Dask cluster that sees the same disk.
     name, data, force
         The run's name in the workspace, the workspace, and whether to overwrite a run of that name.
+    reuse
+        Take a finished run of that name as it is, if it was made by this very call.
     progress
         Called with the number of draws done.
     """
     sources = [source] if isinstance(source, str) else list(source)
-    chosen = _check_rows(rows)
+    chosen = check_rows(rows, ALL_ROWS)
     if mode not in ("multi-task", "transfer"):
         raise TransferError(f"--mode {mode}: a transfer is multi-task or transfer; `lcdvt train` has the others.")
     if members < 1 or repeats < 1:
         raise TransferError(f"--members {members} --repeats {repeats}: at least one of each is needed.")
     if target in sources:
         raise TransferError(f"{target} is both source and target: name two different surveys.")
-    config = _config(preset, mode, steps)
+    config = choose_config(preset, mode, steps)
     target_budget, source_budget = LabelBudget.parse(str(labels)), LabelBudget.parse(source_labels)
-    stored = [open_survey(each, data) for each in (*sources, target)]
-    folder = _run_folder(name or f"{'+'.join(sources)}-{target}", data, force)
-    dataset = _dataset(stored)
-    tasks = [
-        DrawTask(dataset, config, source_budget, target_budget, members, chosen, seed + repeat, scaling, device)
-        for repeat in range(repeats)
-    ]
-    draws: list[DrawResult] = []
-    progress(0, repeats)
-    for draw in _run_draws(tasks, jobs, dask):
-        draws.append(draw)
-        progress(len(draws), repeats)
-    result = TransferResult(
-        name=folder.name,
-        folder=folder,
+    surveys = tuple(open_survey(each, data) for each in (*sources, target))
+    folder = run_folder(name or f"{'+'.join(sources)}-{target}", data)
+    check_free(folder, force or reuse)
+    dataset = _dataset(surveys)
+    budgets = [*[source_budget] * len(sources), target_budget]
+    plan = Plan(
+        surveys=surveys,
         dataset=dataset,
-        scores=tuple(_row_scores(row, draws) for row in chosen) if draws[0].scores else (),
-        circumstances=_circumstances(stored, dataset, draws, members),
-        predictions=_predictions(dataset, draws[0]),
-        problems=[problem for draw in draws for problem in draw.problems],
+        tasks=tuple(
+            DrawTask(dataset, dataset.draw(budgets, each), config, members, chosen, each, scaling, device)
+            for each in range(seed, seed + repeats)
+        ),
+        settings={
+            "verb": "transfer",
+            "labels": str(target_budget),
+            "source_labels": str(source_budget),
+            "seed": seed,
+            "repeats": repeats,
+            "preset": preset,
+            "scaling": scaling,
+            "simulated": any(each.is_simulated for each in surveys),
+            "citations": {each.name: each.survey.citation for each in surveys},
+        },
     )
-    table = result.table()
-    metrics: dict[str, Any] = {
-        "labels": str(target_budget),
-        "seed": seed,
-        "table": to_record(table) if table else None,
-    }
-    saved = SavedRun.from_training(
-        config, draws[0].training, draws[0].scaler, dataset.surveys, dataset.classes, metrics
-    )
-    write_atomically(folder / PREDICTIONS_FILE, result.predictions.to_parquet)
-    save_run(folder, saved)
-    return result
+    return carry_out(plan, folder, force=force, reuse=reuse, jobs=jobs, dask=dask, progress=progress)
 
 
-def _run_draws(tasks: list[DrawTask], jobs: int | None, dask: str | None) -> Iterator[DrawResult]:
-    # Each task carries the whole dataset; with one job nothing is copied.
-    yield from run_batches(run_draw, tasks, jobs=jobs, dask=dask)
+def ensemble(
+    source: str | Sequence[str],
+    target: str,
+    labels: str | float = "1%",
+    *,
+    members: int = 10,
+    repeats: int = 10,
+    name: str | None = None,
+    **options: Any,
+) -> RunResult:
+    """Carry labels over by the paper's full protocol: ten draws of labels, ten models each.
+
+    Parameters
+    ----------
+    source, target, labels
+        As in `transfer`.
+    members, repeats
+        Models in each draw's ensemble, and draws.
+    name
+        The run's name; SOURCE-TARGET-ensemble by default.
+    options
+        Everything else that `transfer` takes.
+    """
+    sources = [source] if isinstance(source, str) else list(source)
+    name = name or f"{'+'.join(sources)}-{target}-ensemble"
+    return transfer(sources, target, labels, members=members, repeats=repeats, name=name, **options)
 
 
-def _check_rows(rows: Sequence[str] | None) -> tuple[str, ...]:
-    unknown = [row for row in rows or () if row not in ALL_ROWS]
+def check_rows(rows: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
+    """Return the chosen rows in the table's order; the ensemble, which is the run, is always among them."""
+    unknown = [row for row in rows or () if row not in known]
     if unknown:
-        raise TransferError(f"--rows {unknown[0]!r} is not a row: choose from {', '.join(ALL_ROWS)}.")
-    return tuple(row for row in ALL_ROWS if rows is None or row in rows or row == DVT_ENSEMBLE)
+        raise TransferError(f"--rows {unknown[0]!r} is not a row: choose from {', '.join(known)}.")
+    return tuple(row for row in known if rows is None or row in rows or row == DVT_ENSEMBLE)
 
 
-def _config(preset: str, mode: TrainingMode, steps: int | None) -> DVTConfig:
+def choose_config(preset: str, mode: TrainingMode, steps: int | None) -> DVTConfig:
+    """Return a preset's numbers for a way of training, and a length of its own if one is given."""
     config = named_preset(preset)
     training = replace(config.training, mode=mode, steps=steps or config.training.steps)
     return replace(config, training=training)
-
-
-def _run_folder(name: str, data: str | Path | None, force: bool) -> Path:
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.+-]*", name):
-        raise TransferError(f"--name {name!r}: use letters, digits, '_', '-', '.', '+'; it names a folder.")
-    folder = workspace_folder(data) / RUNS_FOLDER / name
-    if (folder / CONFIG_FILE).exists() and not force:
-        raise WorkspaceError(f"the run {folder} exists: use --force to overwrite it, or --name for another.")
-    return folder
 
 
 def _dataset(stored: Sequence[StoredSurvey]) -> Dataset:
@@ -206,48 +179,3 @@ def _dataset(stored: Sequence[StoredSurvey]) -> Dataset:
             f"{', '.join(sorted(known[-1]))}: at least two classes in common are needed."
         )
     return build_dataset(surveys, classes=shared)
-
-
-def _predictions(dataset: Dataset, draw: DrawResult) -> pd.DataFrame:
-    rows = dataset.rows_of(len(dataset.surveys) - 1)
-    truth = dataset.y[rows]
-    names = np.array([*dataset.classes, None], dtype=object)
-    probability = draw.probability
-    with np.errstate(divide="ignore", invalid="ignore"):
-        entropy = -np.nansum(np.where(probability > 0, probability * np.log(probability), 0.0), axis=1)
-    return pd.DataFrame(
-        {
-            OBJECT_ID: dataset.object_ids[rows],
-            LABEL: names[truth],
-            "in_draw": (truth != UNLABELLED) & ~draw.scored,
-            "predicted": names[probability.argmax(axis=1)],
-            **{f"p_{label}": probability[:, number] for number, label in enumerate(dataset.classes)},
-            "entropy": entropy,
-            "disagreement": draw.disagreement,
-        }
-    )
-
-
-def _circumstances(
-    stored: Sequence[StoredSurvey], dataset: Dataset, draws: list[DrawResult], members: int
-) -> Circumstances:
-    mix = dataset.class_counts().loc[stored[-1].name]
-    return Circumstances(
-        sources=tuple(each.name for each in stored[:-1]),
-        target=stored[-1].name,
-        classes=dataset.classes,
-        labels_per_class=tuple(draw.labels_per_class for draw in draws),
-        class_mix={str(label): int(count) for label, count in mix.items()},
-        seeds=tuple(draw.seed for draw in draws),
-        members=members,
-        simulated=any(each.is_simulated for each in stored),
-    )
-
-
-def _row_scores(key: str, draws: list[DrawResult]) -> DrawScores:
-    training, model, is_upper_bound = DVT_NAMES.get(key) or (
-        ROWS[key].training,
-        ROWS[key].model,
-        ROWS[key].is_upper_bound,
-    )
-    return DrawScores(key, training, model, is_upper_bound, tuple(draw.scores[key] for draw in draws))

@@ -1,4 +1,4 @@
-"""What several tests need: the folder of real data, a workspace of their own, the command line."""
+"""What several tests need: the folder of real data, a workspace of their own, two surveys, the command line."""
 
 import os
 import subprocess
@@ -45,3 +45,37 @@ def lcdvt(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
         )
 
     return run
+
+
+@pytest.fixture
+def lcdvt_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """The command line inside this process, which has its imports behind it: for what needs no process of its own."""
+    from lcdvt.cli.main import main
+
+    def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", ["lcdvt", *map(str, arguments)])
+        capsys.readouterr()
+        try:
+            main()
+            code = 0
+        except SystemExit as ending:
+            code = int(ending.code or 0)
+        written = capsys.readouterr()
+        return subprocess.CompletedProcess(sys.argv, code, written.out, written.err)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def two_surveys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace with two small simulated surveys of HiTS' kind, `old` and `new`, ingested."""
+    import lcdvt
+
+    folder = tmp_path_factory.mktemp("surveys")
+    for name, seed in (("old", 1), ("new", 2)):
+        lcdvt.simulate("hits", folder / name, objects=160, seed=seed)
+        lcdvt.ingest(folder / name, name=name, data=folder / "data", jobs=1)
+    return folder / "data"

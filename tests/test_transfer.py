@@ -1,6 +1,8 @@
 """Raw files to a classified survey, as a user does it: simulate, ingest, transfer, predict, runs."""
 
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,17 +18,13 @@ QUICK = {"members": 2, "repeats": 2, "steps": 40, "labels": "10%", "rows": ["gmm
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory) -> Path:
-    """Two small simulated surveys of HiTS' kind, ingested."""
-    folder = tmp_path_factory.mktemp("surveys")
-    for name, seed in (("old", 1), ("new", 2)):
-        lcdvt.simulate("hits", folder / name, objects=160, seed=seed)
-        lcdvt.ingest(folder / name, name=name, data=folder / "data", jobs=1)
-    return folder / "data"
+def data(two_surveys, tmp_path_factory) -> Path:
+    """A copy of the two surveys for the runs of this file."""
+    return shutil.copytree(two_surveys, tmp_path_factory.mktemp("transfer") / "data")
 
 
 @pytest.fixture(scope="module")
-def result(data) -> "lcdvt.TransferResult":
+def result(data) -> "lcdvt.RunResult":
     return lcdvt.transfer("old", "new", data=data, name="first", **QUICK)
 
 
@@ -61,28 +59,21 @@ def test_the_same_seed_gives_the_same_result(result, data):
 
 def test_labels_outside_the_draw_are_never_used(result, data, monkeypatch):
     """Permute every target label that is not in the draw: the probabilities stay the same, bit for bit."""
-    from lcdvt import transfer_run
+    from lcdvt import protocol
 
-    honest = transfer_run.run_draw
+    honest = protocol.run_draw
     probabilities = []
 
     def run_with_permuted_labels(task):
-        from dataclasses import replace
-
-        drawn = task.dataset.draw([task.source_labels, task.target_labels], task.seed)
-        outside = np.flatnonzero(task.dataset.rows_of(1) & (drawn < 0) & (task.dataset.y >= 0))
+        outside = np.flatnonzero(task.dataset.rows_of(1) & (task.drawn < 0) & (task.dataset.y >= 0))
         y = task.dataset.y.copy()
         y[outside] = np.random.default_rng(0).permutation(y[outside])
-        permuted = replace(task, dataset=replace(task.dataset, y=y))
-        assert (permuted.dataset.y != task.dataset.y).any()
-        # Which objects are drawn depends on the labels themselves; here the draw is kept and the rest permuted.
-        monkeypatch.setattr(type(task.dataset), "draw", lambda self, budgets, seed: drawn)
-        outcome = honest(permuted)
-        monkeypatch.undo()
+        assert (y != task.dataset.y).any()
+        outcome = honest(replace(task, dataset=replace(task.dataset, y=y)))
         probabilities.append(outcome.probability)
         return outcome
 
-    monkeypatch.setattr(transfer_run, "run_draw", run_with_permuted_labels)
+    monkeypatch.setattr(protocol, "run_draw", run_with_permuted_labels)
     lcdvt.transfer("old", "new", data=data, name="permuted", **{**QUICK, "repeats": 1})
     expected = result.predictions.filter(like="p_").to_numpy()
     assert np.array_equal(probabilities[0], expected)
@@ -117,13 +108,8 @@ def test_raw_files_are_classified_and_short_ones_have_a_reason(result, data, tmp
     assert table["predicted"].notna().sum() + answer.without_features == 20
 
 
-def test_runs_load_and_are_listed(result, data, lcdvt):
+def test_the_saved_run_loads(result):
     assert load_run(result.folder).description.surveys == ("old", "new")
-    answer = lcdvt("runs", "--data", data)
-    assert "first" in answer.stdout
-    assert "old → new" in answer.stdout
-    shown = lcdvt("runs", "show", "first", "--data", data)
-    assert "labels: 10%" in shown.stdout
 
 
 def test_the_command_prints_the_table_and_writes_json(data, lcdvt, tmp_path):
@@ -164,8 +150,8 @@ def test_the_command_prints_the_table_and_writes_json(data, lcdvt, tmp_path):
         (["--source", "old", "--target", "new", "--members", "0"], "at least one of each"),
     ],
 )
-def test_what_cannot_be_transferred_is_one_sentence(result, data, lcdvt, arguments, said):
-    answer = lcdvt("transfer", *arguments, "--data", data)
+def test_what_cannot_be_transferred_is_one_sentence(result, data, lcdvt_here, arguments, said):
+    answer = lcdvt_here("transfer", *arguments, "--data", data)
     assert answer.returncode == 2, answer.stdout + answer.stderr
     assert said in answer.stderr
     assert "Traceback" not in answer.stderr
@@ -180,8 +166,8 @@ def test_what_cannot_be_transferred_is_one_sentence(result, data, lcdvt, argumen
         (["first", "new", "--out", "x.csv", "--like", "mars"], "the run first knows old, new"),
     ],
 )
-def test_what_cannot_be_predicted_is_one_sentence(result, data, lcdvt, arguments, said):
-    answer = lcdvt("predict", *arguments, "--data", data)
+def test_what_cannot_be_predicted_is_one_sentence(result, data, lcdvt_here, arguments, said):
+    answer = lcdvt_here("predict", *arguments, "--data", data)
     assert answer.returncode == 2, answer.stdout + answer.stderr
     assert said in answer.stderr
 

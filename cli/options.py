@@ -1,0 +1,30 @@
+"""Options that several verbs have in common, each explained once."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Data = Annotated[Path | None, typer.Option(help="Workspace folder; default: $LCDVT_DATA or ./lcdvt-data.")]
+Json = Annotated[
+    Path | None, typer.Option("--json", metavar="FILE", help="Write the numbers to this file, for scripts.")
+]
+
+# of a run that is to be trained
+Sources = Annotated[
+    list[str], typer.Option("--source", help="An ingested survey with labels; may be given several times.")
+]
+Target = Annotated[str, typer.Option(help="The ingested survey to classify.")]
+TargetLabels = Annotated[str, typer.Option(help="Labels of the target to use: 1%, 0.01, 25, 3/class or all.")]
+SourceLabels = Annotated[str, typer.Option(help="The same for each source.")]
+TransferMode = Annotated[str, typer.Option(help="multi-task or transfer.")]
+Preset = Annotated[str, typer.Option(help="The model's numbers: tied, paper or robust.")]
+Steps = Annotated[int | None, typer.Option(min=1, help="Training steps; default: the preset's.")]
+Members = Annotated[int, typer.Option(help="Models in the ensemble.")]
+Repeats = Annotated[int, typer.Option(help="Draws of labels.")]
+Seed = Annotated[int, typer.Option(help="Of the first draw; the others count on.")]
+Rows = Annotated[str | None, typer.Option(help="Rows of the table, separated by commas; default: all.")]
+Device = Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")]
+Jobs = Annotated[int | None, typer.Option(help="Draws at once, each in a process; default: all cores.")]
+Dask = Annotated[str | None, typer.Option(help="Send the draws to this Dask scheduler (tcp://…), or 'local'.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite a run of the same name.")]

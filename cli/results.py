@@ -1,0 +1,48 @@
+"""How a finished run is shown: its table, where it is, and its numbers in a file."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lcdvt.cli.console import err, out
+
+if TYPE_CHECKING:
+    from lcdvt.protocol import RunResult
+
+
+def print_run(result: "RunResult", json_file: Path | None) -> None:
+    """Print a run's table and what to do with the run; write the table's numbers where a file is wanted."""
+    from lcdvt.table_formats import to_rich
+
+    for problem in result.problems:
+        err.print(f"lcdvt: {problem}", style="yellow")
+    table = result.table()
+    if table is None:
+        out.print("Every label is in use: there is nothing left to score on.")
+    else:
+        out.print(to_rich(table))
+    if json_file:
+        write_json(json_file, run_record(result))
+    out.print(f"run: {result.folder}")
+    out.print(f"classify new light curves: lcdvt predict {result.name} PATH --out stars.parquet")
+
+
+def run_record(result: "RunResult") -> dict[str, Any]:
+    """Return a run's numbers by row and class; no rows where nothing could be scored."""
+    from lcdvt.table_json import to_record
+
+    table = result.table()
+    return {"run": result.name, "folder": str(result.folder), **(to_record(table) if table else {"rows": []})}
+
+
+def write_json(path: Path, record: Any) -> None:
+    """Write a result for scripts; an older file of that name is replaced in one piece."""
+    from lcdvt.workspace import write_atomically
+
+    text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    write_atomically(path, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))
+
+
+def split_names(listed: str | None) -> list[str] | None:
+    """Return the names of a list separated by commas; none where none is given."""
+    return [name.strip() for name in listed.split(",")] if listed else None
