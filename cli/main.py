@@ -14,6 +14,7 @@ from lcdvt.cli.ingest import ingest
 from lcdvt.cli.predict import predict
 from lcdvt.cli.report import report
 from lcdvt.cli.simulate import simulate
+from lcdvt.cli.train import train
 from lcdvt.cli.transfer import transfer
 from lcdvt.cli.tune import tune
 from lcdvt.cli.verify import verify
@@ -53,6 +54,7 @@ app.command()(simulate)
 app.command()(ingest)
 app.add_typer(features.app, name="features")
 app.command()(extract)
+app.command()(train)
 app.command()(transfer)
 app.command()(ensemble)
 app.command()(predict)

@@ -31,6 +31,7 @@ _PUBLIC: dict[str, str] = {
     "open_survey": "lcdvt.workspace",
     "predict": "lcdvt.prediction",
     "simulate": "lcdvt.simulator.run",
+    "train": "lcdvt.training_run",
     "transfer": "lcdvt.transfer_run",
     "verify": "lcdvt.verification",
     "write_report": "lcdvt.report.writing",

@@ -41,6 +41,13 @@ if TYPE_CHECKING:
     from lcdvt.prediction import PredictResult
 
 ALL_ROWS: Final = (DVT_UPPER_BOUND, *ROWS, DVT_TOP, DVT_ENSEMBLE)
+# Where there is no source, "target labels" would make a reader look for one.
+ONE_SURVEY_TRAINING: Final = {
+    "forest-target": "Supervised",
+    "svm-target": "Supervised",
+    "label-spreading": "Semi-supervised",
+}
+ONE_SURVEY_ROWS: Final = (*ONE_SURVEY_TRAINING, DVT_TOP, DVT_ENSEMBLE)
 
 
 @dataclass(frozen=True)
@@ -249,6 +256,8 @@ def _row_scores(key: str, draws: list[DrawRecord], plan: Plan) -> DrawScores:
     }
     row = ROWS.get(key)
     training, model, is_upper_bound = (row.training, row.model, row.is_upper_bound) if row else names[key]
+    if len(plan.surveys) == 1:
+        training = ONE_SURVEY_TRAINING.get(key, training)
     return DrawScores(key, training, model, is_upper_bound, tuple(draw.rows[key].score for draw in draws))
 
 

@@ -111,12 +111,7 @@ def transfer(
             "verb": "transfer",
             "labels": str(target_budget),
             "source_labels": str(source_budget),
-            "seed": seed,
-            "repeats": repeats,
-            "preset": preset,
-            "scaling": scaling,
-            "simulated": any(each.is_simulated for each in surveys),
-            "citations": {each.name: each.survey.citation for each in surveys},
+            **describe_making(surveys, preset=preset, scaling=scaling, seed=seed, repeats=repeats),
         },
     )
     return carry_out(plan, folder, force=force, reuse=reuse, jobs=jobs, dask=dask, progress=progress)
@@ -163,6 +158,12 @@ def choose_config(preset: str, mode: TrainingMode, steps: int | None) -> DVTConf
     config = named_preset(preset)
     training = replace(config.training, mode=mode, steps=steps or config.training.steps)
     return replace(config, training=training)
+
+
+def describe_making(surveys: Sequence[StoredSurvey], **settings: Any) -> dict[str, Any]:
+    """Return what a run's `metrics.json` says of how it was made: settings, citations, whether simulated."""
+    simulated = any(each.is_simulated for each in surveys)
+    return {**settings, "simulated": simulated, "citations": {each.name: each.survey.citation for each in surveys}}
 
 
 def _dataset(stored: Sequence[StoredSurvey]) -> Dataset:
