@@ -15,6 +15,9 @@ def predict(
     like: Annotated[str | None, typer.Option(help="Use this survey's layers; default: same name, else target.")] = None,
     survey: Annotated[str | None, typer.Option(help="For raw files: a survey's name or TOML file.")] = None,
     jobs: Annotated[int | None, typer.Option(help="Worker processes; default: all cores.")] = None,
+    dask: Annotated[
+        str | None, typer.Option(help="Send the batches to this Dask scheduler (tcp://…), or 'local'.")
+    ] = None,
     data: Annotated[Path | None, typer.Option(help="Workspace folder; default: $LCDVT_DATA or ./lcdvt-data.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the table.")] = False,
 ) -> None:
@@ -23,8 +26,9 @@ def predict(
 
     with progress_display("predict") as progress:
         result = classify(
-            run, what, output, like=like, survey=survey, jobs=jobs, data=data, force=force, progress=progress
-        )
+            run, what, output, like=like, survey=survey, jobs=jobs, dask=dask, data=data, force=force,
+            progress=progress,
+        )  # fmt: skip
     out.print(f"{result.objects} objects of {result.survey} classified by {result.run}: {result.path}", markup=False)
     for label, count in result.classes.items():
         out.print(f"  {label} {count}", markup=False)

@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -15,12 +16,13 @@ import torch
 from lcdvt.alignment import align_features
 from lcdvt.dvt.ensemble import predict as predict_members
 from lcdvt.errors import LcdvtError
+from lcdvt.executors import run_batches
 from lcdvt.ingestion import ingest
 from lcdvt.names import OBJECT_ID
 from lcdvt.progress import Progress, silent
 from lcdvt.run_list import find_run
-from lcdvt.store import SavedRun, load_run
-from lcdvt.workspace import StoredSurvey, open_survey, write_atomically
+from lcdvt.store import WEIGHTS_FILE, SavedRun, load_run
+from lcdvt.workspace import PARTS, StoredSurvey, open_survey, read_part, write_atomically
 
 NO_FEATURES: Final = "no usable features: too few epochs in the bands the run needs"
 ASTROPY_FORMATS: Final = {".fits": "fits", ".vot": "votable", ".xml": "votable"}
@@ -29,6 +31,16 @@ FORMATS: Final = (".parquet", ".csv", *ASTROPY_FORMATS)
 
 class PredictionError(LcdvtError):
     """A run that does not fit the light curves, or a place where the answer cannot go."""
+
+
+@dataclass(frozen=True)
+class PartToClassify:
+    """What a worker needs to classify one part."""
+
+    run: Path
+    features: Path
+    bands: tuple[str, ...]
+    head: int
 
 
 @dataclass(frozen=True)
@@ -51,6 +63,7 @@ def predict(
     like: str | None = None,
     survey: str | None = None,
     jobs: int | None = None,
+    dask: str | None = None,
     data: str | Path | None = None,
     force: bool = False,
     progress: Progress = silent,
@@ -69,8 +82,9 @@ def predict(
         The survey of the run whose own layers to use; None takes the one of the same name, else the run's target.
     survey
         For raw files: a survey's name or TOML file, if the files do not tell.
-    jobs, data, force, progress
-        As in `ingest`; `force` overwrites `out`.
+    jobs, dask, data, force, progress
+        As in `ingest`; `force` overwrites `out`. Raw files are read by `jobs` processes, or by the cluster; features
+        are classified here, which is quicker than sending them, or on the cluster.
     """
     target = Path(out)
     if target.suffix not in FORMATS:
@@ -78,29 +92,37 @@ def predict(
     if target.exists() and not force:
         raise PredictionError(f"{target} exists: use --force to overwrite it.")
     folder = find_run(run, data)
-    saved = load_run(folder)
+    saved = _saved_run(folder)
     if not Path(what).exists():
         stored = open_survey(str(what), data)
-        return _classify(folder.name, saved, stored, target, like, progress)
-    with tempfile.TemporaryDirectory() as scratch:
-        ingested = ingest(what, survey=survey, catalog="none", jobs=jobs, data=scratch)
-        return _classify(folder.name, saved, open_survey(ingested.name, scratch), target, like, progress)
+        return _classify(folder, saved, stored, target, like, dask, progress)
+    # A cluster's workers see what lies beside the output, but not this machine's own temporary folder.
+    with tempfile.TemporaryDirectory(prefix=".lcdvt-", dir=target.absolute().parent if dask else None) as scratch:
+        ingested = ingest(what, survey=survey, catalog="none", jobs=jobs, dask=dask, data=scratch)
+        return _classify(folder, saved, open_survey(ingested.name, scratch), target, like, dask, progress)
 
 
 def _classify(
-    name: str, saved: SavedRun, stored: StoredSurvey, target: Path, like: str | None, progress: Progress
+    run: Path,
+    saved: SavedRun,
+    stored: StoredSurvey,
+    target: Path,
+    like: str | None,
+    dask: str | None,
+    progress: Progress,
 ) -> PredictResult:
     surveys = saved.description.surveys
     head = like or (stored.name if stored.name in surveys else surveys[-1])
     if head not in surveys:
-        raise PredictionError(f"--like {head}: the run {name} knows {', '.join(surveys)}.")
+        raise PredictionError(f"--like {head}: the run {run.name} knows {', '.join(surveys)}.")
     counted: dict[str, int] = {}
     objects = missing = 0
 
     def frames() -> Iterator[pd.DataFrame]:
         nonlocal objects, missing
-        for part in sorted(stored.folder.features.glob("part-*.parquet")):
-            frame = classify_frame(saved, pq.read_table(part).to_pandas(), stored.survey.bands, surveys.index(head))
+        parts = sorted(stored.folder.features.glob(PARTS))
+        tasks = [PartToClassify(run, part, stored.survey.bands, surveys.index(head)) for part in parts]
+        for frame in run_batches(classify_part, tasks, jobs=None if dask else 1, dask=dask):
             objects += len(frame)
             missing += int(frame["predicted"].isna().sum())
             for label, count in frame["predicted"].value_counts().items():
@@ -112,7 +134,23 @@ def _classify(
     if objects == 0:
         target.unlink(missing_ok=True)
         raise PredictionError(f"survey {stored.name!r} has no features: run `lcdvt extract {stored.name}`.")
-    return PredictResult(name, stored.name, target, objects, missing, dict(sorted(counted.items())))
+    return PredictResult(run.name, stored.name, target, objects, missing, dict(sorted(counted.items())))
+
+
+def classify_part(task: PartToClassify) -> pd.DataFrame:
+    """Classify the objects of one part, here or on a worker."""
+    return classify_frame(_saved_run(task.run), read_part(task.features).to_pandas(), task.bands, task.head)
+
+
+def _saved_run(folder: Path) -> SavedRun:
+    weights = folder / WEIGHTS_FILE
+    return _loaded(folder, weights.stat().st_mtime_ns if weights.is_file() else 0)
+
+
+@lru_cache(maxsize=1)
+def _loaded(run: Path, written: int) -> SavedRun:
+    """Load a run once for all its parts; one that was written since is another."""
+    return load_run(run)
 
 
 def classify_frame(saved: SavedRun, features: pd.DataFrame, bands: tuple[str, ...], head: int) -> pd.DataFrame:
