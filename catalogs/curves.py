@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lcdvt.catalogs.detect import Match
-from lcdvt.catalogs.survey import Survey
+from lcdvt.catalogs.survey import Format, Survey
 
 UNKNOWN_BAND: Final = -1
 BROKEN_LINE: Final = "a broken line"
 HOURS_TO_DEGREES: Final = 15.0
+_TEMPLATE_FIELD: Final = re.compile(r"{([^{}]+)}")
 
 
-@dataclass(frozen=True)
-class RawObject:
+class RawObject(NamedTuple):
     """What a file tells of an object besides its epochs."""
 
     object_id: str
@@ -53,30 +53,26 @@ class RawCurves:
 
 
 def assemble(
-    survey: Survey,
-    match: Match,
+    form: Format,
     object_index: NDArray[np.int32],
     time: NDArray[np.float64],
     mags: list[NDArray[np.float64]],
     errs: list[NDArray[np.float64]],
-    band_index: NDArray[np.int8] | None,
+    band_index: NDArray[np.int8],
 ) -> RawEpochs:
-    """Put a file's columns together: wide rows become one entry per band, long rows have their band already."""
-    if match.format.wide:
-        codes = np.array([survey.bands.index(band.band) for band in match.format.wide], dtype=np.int8)
+    """Put columns together: wide rows become one entry per band, long rows are entries already.
+
+    `band_index` is that of each row, or of each band of a wide row.
+    """
+    if form.wide:
         epochs = RawEpochs(
-            np.concatenate([object_index] * codes.size),
-            np.repeat(codes, time.size),
-            np.concatenate([time] * codes.size),
+            np.concatenate([object_index] * len(mags)),
+            np.repeat(band_index, time.size),
+            np.concatenate([time] * len(mags)),
             np.concatenate(mags),
             np.concatenate(errs),
         )
     else:
-        if band_index is None:
-            band = band_of_groups(match, survey)
-            band_index = np.full(
-                time.size, survey.bands.index(match.format.band) if band is None else band, dtype=np.int64
-            )
         epochs = RawEpochs(object_index, band_index, time, mags[0], errs[0])
     if (object_index < 0).any():
         return take(epochs, epochs.object_index >= 0)
@@ -101,7 +97,7 @@ def no_curves(problem: str) -> RawCurves:
     return RawCurves([], none, [problem])
 
 
-def object_from_groups(match: Match, object_id: str, name: str, survey: Survey) -> RawObject:
+def object_from_groups(match: Match, name: str, survey: Survey) -> RawObject:
     """Describe a one-object file's object by what its name and first lines tell."""
     groups = match.groups
     ra = float("nan")
@@ -109,24 +105,33 @@ def object_from_groups(match: Match, object_id: str, name: str, survey: Survey) 
         ra = _number(groups["ra_hours"]) * HOURS_TO_DEGREES
     elif "ra" in groups:
         ra = _number(groups["ra"])
-    band = band_of_groups(match, survey)
-    if band is None and match.format.band:
-        band = survey.bands.index(match.format.band)
+    band = band_of_file(match, survey)
     bands = (band,) if band is not None else ()
-    return RawObject(object_id, name, ra, _number(groups.get("dec", "nan")), bands_in_file=bands)
+    return RawObject(
+        fill_template(match.format.id, groups), name, ra, _number(groups.get("dec", "nan")), bands_in_file=bands
+    )
 
 
-def band_of_groups(match: Match, survey: Survey) -> int | None:
-    """Return the band that the file's name or head gives, as an index into the survey's bands."""
-    if "band" not in match.groups:
-        return None
-    name = match.format.band_names.get(match.groups["band"], match.groups["band"])
-    return survey.bands.index(name) if name in survey.bands else UNKNOWN_BAND
+def band_of_file(match: Match, survey: Survey) -> int | None:
+    """Return the one band of all of a file's rows, as an index into the survey's bands, if it has only one."""
+    form = match.format
+    if "band" in match.groups:
+        name = form.band_names.get(match.groups["band"], match.groups["band"])
+        return survey.bands.index(name) if name in survey.bands else UNKNOWN_BAND
+    return survey.bands.index(form.band) if form.band else None
+
+
+def bands_of_rows(survey: Survey, matches: Sequence[Match], rows: Sequence[int]) -> NDArray[np.int8]:
+    """Return the band of each row of some files of one format, or the bands of every wide row."""
+    form = matches[0].format
+    if form.wide:
+        return np.array([survey.bands.index(band.band) for band in form.wide], dtype=np.int8)
+    return np.repeat(np.array([band_of_file(match, survey) for match in matches], dtype=np.int8), rows)
 
 
 def fill_template(template: str, values: dict[str, str]) -> str:
     """Make an object id from its template."""
-    return re.sub(r"{([^{}]+)}", lambda field: values.get(field[1], field[0]), template)
+    return _TEMPLATE_FIELD.sub(lambda field: values.get(field[1], field[0]), template)
 
 
 def _number(text: str) -> float:
@@ -151,6 +156,8 @@ def join_curves(parts: Iterable[RawCurves]) -> RawCurves:
         pieces.append(part.epochs)
     if not pieces:
         return RawCurves([], no_curves("").epochs)
+    if len(pieces) == 1:
+        return RawCurves(objects, pieces[0], problems, dropped)
     sizes = [piece.time.size for piece in pieces]
     joined = RawEpochs(*(np.concatenate(column) for column in zip(*pieces, strict=True)))
     shifted = joined.object_index + np.repeat(np.array(shifts, dtype=np.int32), sizes)

@@ -2,8 +2,8 @@
 
 import csv
 import re
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from lcdvt.catalogs.files import bare_name
 from lcdvt.catalogs.missing import MISSING_WORDS
@@ -15,8 +15,7 @@ _BOM = b"\xef\xbb\xbf"
 _TABLE_MAGIC = {"parquet": (b"PAR1",), "fits": (b"SIMPLE  =",), "votable": (b"<?xml", b"<VOTABLE")}
 
 
-@dataclass(frozen=True)
-class TextLayout:
+class TextLayout(NamedTuple):
     """Where a text file's data begin and in which columns its values stand (counted from 0)."""
 
     body: int
@@ -27,14 +26,33 @@ class TextLayout:
     column_count: int
 
 
-@dataclass(frozen=True)
-class Match:
+class Match(NamedTuple):
     """A file recognised as one of a survey's formats."""
 
     format: Format
     groups: dict[str, str]
     """What the file's name and first lines tell: parts of the id, band, position."""
     layout: TextLayout | None
+
+
+class TextFile(NamedTuple):
+    """The content of a text file, or of a block of one, whose format is known."""
+
+    name: str
+    content: bytes
+    match: Match
+
+    @property
+    def layout(self) -> TextLayout:
+        """Where the data begin and in which columns they stand."""
+        assert self.match.layout is not None  # a text format's match always carries the layout
+        return self.match.layout
+
+    def is_like(self, other: "TextFile") -> bool:
+        """Say whether both files have the same values in the same columns."""
+        mine, others = self.layout, other.layout
+        same_columns = mine.column_of == others.column_of and mine.column_count == others.column_count
+        return self.match.format is other.match.format and same_columns
 
 
 def separator_byte(form: Format) -> int:
@@ -120,30 +138,46 @@ def _name_groups(form: Format, name: str) -> dict[str, str]:
 
 def _text_layout(form: Format, head: bytes) -> TextLayout | str:
     position = len(_BOM) if head.startswith(_BOM) else 0
-    line_number = 0
+    for _ in range(form.skip_lines):
+        position = head.find(b"\n", position) + 1 or len(head)
+    body = _after_comments(form, head, position)
     header: list[str] | None = None
-    comment = form.comment.encode()
-    while position < len(head):
-        end = head.find(b"\n", position)
-        line = head[position : end if end >= 0 else len(head)]
-        is_comment = bool(comment) and line.lstrip().startswith(comment)
-        wanted = line_number >= form.skip_lines and bool(line.strip())
-        if wanted and is_comment and form.header == "comment":
-            header = split_line(head_text(line).strip().removeprefix(form.comment).strip(), form)
-        if wanted and not is_comment:
-            if form.header is not True or header is not None:
-                return _columns(form, header, split_line(head_text(line).strip("\r\n"), form), position, line_number)
-            header = split_line(head_text(line).strip("\r\n"), form)
-        if end < 0:
-            break
-        position = end + 1
-        line_number += 1
+    if form.header == "comment":
+        header = _last_comment(form, head[position:body])
+    elif form.header and body < len(head):
+        header, end = _fields_at(form, head, body)
+        body = _after_comments(form, head, end)
+    if body < len(head):
+        return _columns(form, header, _fields_at(form, head, body)[0], body, head.count(b"\n", 0, body))
     looked_at = f" in its first {HEAD_BYTES >> 10} KiB" if len(head) >= HEAD_BYTES else ""
     if form.header is True and header is None:
         return f"it has no header line{looked_at}"
     if header is None and form.header is False:
         return f"it has no data line{looked_at}"
-    return _columns(form, header, None, len(head), line_number)
+    return _columns(form, header, None, body, head.count(b"\n"))
+
+
+@lru_cache(maxsize=256)
+def _comment_lines(comment: str) -> re.Pattern[bytes]:
+    """Return the pattern of blank lines and comment lines, as many as there are."""
+    text = rb"(?:" + re.escape(comment.encode()) + rb"[^\n]*)?" if comment else b""
+    return re.compile(rb"(?:[^\S\n]*" + text + rb"(?:\n|\Z))*+")
+
+
+def _after_comments(form: Format, head: bytes, position: int) -> int:
+    found = _comment_lines(form.comment).match(head, position)
+    return found.end() if found else position
+
+
+def _last_comment(form: Format, lines: bytes) -> list[str] | None:
+    last = lines.rstrip().rpartition(b"\n")[2]
+    return split_line(head_text(last).strip().removeprefix(form.comment).strip(), form) if last.strip() else None
+
+
+def _fields_at(form: Format, head: bytes, position: int) -> tuple[list[str], int]:
+    """Return the fields of the line that begins here, and where the next line begins."""
+    end = head.find(b"\n", position) + 1 or len(head)
+    return split_line(head_text(head[position:end]).strip("\r\n"), form), end
 
 
 def _columns(

@@ -1,9 +1,11 @@
 """A compiled scanner of delimited text: bytes in, numbers and text positions out.
 
 Every text format of every survey goes through this one function, so that a file of ten lines and a
-dump of ten million are read by the same rules. `lcdvt.catalogs.scan_kernel` is the compiled half.
+dump of ten million are read by the same rules. It takes many small files at once, because calling it costs as much as
+reading a few hundred lines. `lcdvt.catalogs.scan_kernel` is the compiled half.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -12,18 +14,29 @@ from numpy.typing import NDArray
 
 from lcdvt.catalogs.scan_kernel import NOT_A_NUMBER, TOO_FEW_COLUMNS, TOO_MANY_COLUMNS, WHITESPACE_RUNS, scan_lines
 
-__all__ = ["LINE_FAULTS", "NOT_A_NUMBER", "TOO_FEW_COLUMNS", "TOO_MANY_COLUMNS", "WHITESPACE_RUNS", "Scan", "scan_text"]
+__all__ = [
+    "LINE_FAULTS",
+    "NOT_A_NUMBER",
+    "TOO_FEW_COLUMNS",
+    "TOO_MANY_COLUMNS",
+    "WHITESPACE_RUNS",
+    "Scan",
+    "scan_texts",
+]
 
 LINE_FAULTS: Final = {
     TOO_FEW_COLUMNS: "too few columns",
     TOO_MANY_COLUMNS: "too many columns",
     NOT_A_NUMBER: "a value that is not a number",
 }
+_NEWLINE: Final = ord("\n")
 
 
 class Scan(NamedTuple):
     """What the scanner found; one row per data line, faulty lines included."""
 
+    buffer: bytes
+    """All texts, one after the other."""
     values: NDArray[np.float64]
     """Row by numeric column; NaN where the field is empty or says so."""
     text_start: NDArray[np.int64]
@@ -34,13 +47,16 @@ class Scan(NamedTuple):
     line_start: NDArray[np.int64]
     """Row: where in the buffer its line begins; empty without identity columns."""
     line_number: NDArray[np.int32]
-    """Row: its line in the buffer, counted from 1."""
+    """Row: its line in its text, counted from 1 behind the skipped bytes."""
     fault: NDArray[np.int8]
     """Row: 0, or one of the codes in LINE_FAULTS."""
+    row_start: NDArray[np.int64]
+    """Text: its first row; the last entry is the number of all rows."""
 
 
-def scan_text(
-    buffer: bytes,
+def scan_texts(
+    texts: Sequence[bytes],
+    skipped: Sequence[int],
     *,
     separator: int,
     comment: int,
@@ -49,12 +65,14 @@ def scan_text(
     identity_columns: int = 0,
     column_count: int = 0,
 ) -> Scan:
-    """Read the wanted columns of every data line of `buffer`.
+    """Read the wanted columns of every data line of some texts that are laid out alike.
 
     Parameters
     ----------
-    buffer
-        Whole lines; header lines already cut off.
+    texts
+        Whole lines; the last one may lack its newline.
+    skipped
+        How many bytes of each text come before its first data line.
     separator
         The separator's byte, or WHITESPACE_RUNS.
     comment
@@ -64,13 +82,18 @@ def scan_text(
     identity_columns
         How many of the first `text_columns` together name the object a row belongs to.
     column_count
-        How many columns a line must have; 0 takes the first data line's count.
+        How many columns a line must have; 0 takes that of each text's first data line.
     """
+    buffer = b"\n".join([*texts, b""])
     data = np.frombuffer(buffer, dtype=np.uint8)
+    sizes = np.array([len(text) for text in texts], dtype=np.int64)
+    stops = np.cumsum(sizes + 1) - 1
     wanted, text_at = _places(numeric_columns, text_columns)
-    values, start, stop, text_hash, line_start, line_number, fault, hard = scan_lines(
+    *found, hard = scan_lines(
         data,
-        buffer.count(b"\n") + 1,
+        stops - sizes + np.asarray(skipped, dtype=np.int64),
+        stops,
+        np.count_nonzero(data == _NEWLINE),
         separator,
         comment,
         wanted,
@@ -80,12 +103,13 @@ def scan_text(
         identity_columns,
         column_count,
     )
+    scan = Scan(buffer, *found)
     for row, position, token_start, token_stop in hard:
         try:
-            values[row, position] = float(buffer[token_start:token_stop])
+            scan.values[row, position] = float(buffer[token_start:token_stop])
         except ValueError:
-            fault[row] = NOT_A_NUMBER
-    return Scan(values, start, stop, text_hash, line_start, line_number, fault)
+            scan.fault[row] = NOT_A_NUMBER
+    return scan
 
 
 @lru_cache(maxsize=256)

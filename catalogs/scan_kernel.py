@@ -108,32 +108,43 @@ def read_number(data: NDArray[np.uint8], start: int, stop: int) -> tuple[float, 
 
 
 @numba.njit(cache=True, inline="always")
-def plain_number(data: NDArray[np.uint8], start: int, size: int) -> tuple[float, int]:
-    """Read a number written in the usual way (sign, digits, point, digits) and say where it ends; -1: not so."""
+def _byte(data: NDArray[np.uint8], position: int) -> int:
+    """Return a byte; an unsigned position spares numba's check for one counted from the end."""
+    return data[np.uint64(position)]
+
+
+@numba.njit(cache=True, inline="always")
+def _is_blank(byte: int) -> bool:
+    return byte in (_SPACE, _TAB, _RETURN)
+
+
+@numba.njit(cache=True, inline="always", error_model="numpy")
+def plain_number(data: NDArray[np.uint8], start: int) -> tuple[float, int]:
+    """Read a number written in the usual way (sign, digits, point, digits) and say where it ends; -1: not so.
+
+    Some byte after `start` must be no digit, as the newline that ends every text is.
+    """
     i = start
-    negative = False
-    if i < size and data[i] == 45:
-        negative = True
+    negative = _byte(data, i) == 45
+    if negative:
         i += 1
     mantissa = np.int64(0)
     first = i
-    while i < size:
-        digit = np.int64(data[i]) - 48
-        if digit < 0 or digit > 9:
-            break
+    digit = np.int64(_byte(data, i)) - 48
+    while 0 <= digit <= 9:
         mantissa = mantissa * 10 + digit
         i += 1
+        digit = np.int64(_byte(data, i)) - 48
     digits = i - first
     decimals = 0
-    if i < size and data[i] == 46:
+    if _byte(data, i) == 46:
         i += 1
         first = i
-        while i < size:
-            digit = np.int64(data[i]) - 48
-            if digit < 0 or digit > 9:
-                break
+        digit = np.int64(_byte(data, i)) - 48
+        while 0 <= digit <= 9:
             mantissa = mantissa * 10 + digit
             i += 1
+            digit = np.int64(_byte(data, i)) - 48
         decimals = i - first
         digits += decimals
     if digits == 0 or digits > 15:
@@ -142,136 +153,106 @@ def plain_number(data: NDArray[np.uint8], start: int, size: int) -> tuple[float,
     return -value if negative else value, i
 
 
-@numba.njit(cache=True)
-def scan_lines(data, lines, separator, comment, wanted, text_at, n_numeric, n_text, n_identity, column_count):  # type: ignore[no-untyped-def]
-    """Cut lines into fields and read the wanted ones; `scan_text` says what the arguments mean."""
-    size = data.size
-    values = np.full((n_numeric, lines), np.nan)  # column by column, as they are used
+@numba.njit(cache=True, error_model="numpy")
+def scan_lines(
+    data, starts, stops, lines, separator, comment, wanted, text_at, n_numeric, n_text, n_identity, column_count
+):  # type: ignore[no-untyped-def]
+    """Cut the lines of each text into fields and read the wanted ones; `scan_texts` says what the arguments mean.
+
+    The byte after each text must be a newline: no loop below looks for the text's end, every one stops there.
+    """
+    values = np.empty((n_numeric, lines))  # column by column, as they are used
     text_start = np.zeros((lines, n_text), dtype=np.int64)
     text_stop = np.zeros((lines, n_text), dtype=np.int64)
     # Positions and hashes only where objects must be told apart: touching memory costs more than reading numbers.
     many = n_identity > 0
     text_hash = np.zeros(lines if many else 0, dtype=np.uint64)
     line_start = np.zeros(lines if many else 0, dtype=np.int64)
-    line_number = np.zeros(lines, dtype=np.int32)
-    fault = np.zeros(lines, dtype=np.int8)
+    line_number = np.empty(lines, dtype=np.int32)
+    fault = np.empty(lines, dtype=np.int8)
+    row_start = np.empty(starts.size + 1, dtype=np.int64)
     hard = [(0, 0, 0, 0)]
     hard.pop()
     last_wanted = wanted.size - 1
+    only_number = np.where(text_at < 0, wanted, -1)
+    by_blanks = separator == WHITESPACE_RUNS
     row = 0
-    number = 0
-    position = 0
-    while position < size:
-        begin = position
-        number += 1
-        i = begin
-        while i < size and (data[i] == _SPACE or data[i] == _TAB or data[i] == _RETURN):
-            if separator == data[i]:
-                break
-            i += 1
-        if i >= size or data[i] == _NEWLINE or data[i] == comment:
-            while i < size and data[i] != _NEWLINE:
+    for text in range(starts.size):
+        row_start[text] = row
+        number = 0
+        expected = column_count
+        position = starts[text]
+        while position < stops[text]:
+            begin = position
+            number += 1
+            i = begin
+            while _is_blank(_byte(data, i)) and _byte(data, i) != separator:
                 i += 1
+            if _byte(data, i) == _NEWLINE or _byte(data, i) == comment:
+                while _byte(data, i) != _NEWLINE:
+                    i += 1
+                position = i + 1
+                continue
+            for place in range(n_numeric):
+                values[place, row] = np.nan
+            column = 0
+            identity_hash = _FNV_OFFSET
+            line_fault = 0
+            trailing_empty = False
+            while True:
+                at = only_number[column] if column <= last_wanted else -1
+                value, end = plain_number(data, i) if at >= 0 else (0.0, -1)
+                after = _byte(data, end) if end > 0 else 0
+                if end > 0 and (after in (separator, _NEWLINE) or (by_blanks and _is_blank(after))):
+                    # Nearly every field: a plain number that ends where the field ends.
+                    values[at, row] = value
+                    trailing_empty = False
+                    i = end
+                else:
+                    token_start, token_stop, i = _cut_field(data, i, separator)
+                    trailing_empty = token_stop == token_start
+                    if column <= last_wanted:
+                        at = wanted[column]
+                        if at >= 0 and token_stop > token_start:
+                            value, kind = read_number(data, token_start, token_stop)
+                            if kind == NUMBER:
+                                values[at, row] = value
+                            elif kind == HARD:
+                                hard.append((row, at, token_start, token_stop))
+                            elif kind == BAD:
+                                line_fault = NOT_A_NUMBER
+                        at = text_at[column]
+                        if at >= 0:
+                            text_start[row, at] = token_start
+                            text_stop[row, at] = token_stop
+                            if at < n_identity:
+                                for j in range(token_start, token_stop):
+                                    identity_hash = (identity_hash ^ np.uint64(data[j])) * _FNV_PRIME
+                                identity_hash = (identity_hash ^ np.uint64(255)) * _FNV_PRIME
+                column += 1
+                if by_blanks:
+                    while _is_blank(_byte(data, i)):
+                        i += 1
+                if _byte(data, i) == _NEWLINE:
+                    break
+                if not by_blanks:
+                    i += 1
             position = i + 1
-            continue
-        column = 0
-        identity_hash = _FNV_OFFSET
-        line_fault = 0
-        trailing_empty = False
-        while True:
-            if column <= last_wanted and wanted[column] >= 0 and text_at[column] < 0:
-                # Nearly every field: a plain number that ends where the field ends is read in one go.
-                value, end = plain_number(data, i, size)
-                if end > 0:
-                    after = _NEWLINE if end >= size else data[end]
-                    blank = after in (_SPACE, _TAB, _RETURN)
-                    if after in (separator, _NEWLINE) or (blank and separator == WHITESPACE_RUNS):
-                        values[wanted[column], row] = value
-                        column += 1
-                        trailing_empty = False
-                        i = end
-                        if separator == WHITESPACE_RUNS:
-                            while i < size and (data[i] == _SPACE or data[i] == _TAB or data[i] == _RETURN):
-                                i += 1
-                            if i >= size or data[i] == _NEWLINE:
-                                break
-                        else:
-                            if after == _NEWLINE:
-                                break
-                            i += 1
-                        continue
-            quoted = i < size and data[i] == _QUOTE
-            if quoted:
-                i += 1
-            token_start = i
-            if quoted:
-                while i < size and data[i] != _NEWLINE:
-                    if data[i] == _QUOTE:
-                        if i + 1 >= size or data[i + 1] != _QUOTE:
-                            break
-                        i += 1  # a doubled quote stands for one
-                    i += 1
-                token_stop = i
-                if i < size and data[i] == _QUOTE:
-                    i += 1
-                while i < size and data[i] != separator and data[i] != _NEWLINE and separator != WHITESPACE_RUNS:
-                    i += 1
-            elif separator == WHITESPACE_RUNS:
-                while i < size and data[i] != _SPACE and data[i] != _TAB and data[i] != _NEWLINE and data[i] != _RETURN:
-                    i += 1
-                token_stop = i
-            else:
-                while i < size and data[i] != separator and data[i] != _NEWLINE:
-                    i += 1
-                token_stop = i
-                while token_stop > token_start and (data[token_stop - 1] == _SPACE or data[token_stop - 1] == _RETURN):
-                    token_stop -= 1
-                while token_start < token_stop and data[token_start] == _SPACE:
-                    token_start += 1
-            trailing_empty = token_stop == token_start
-            if column <= last_wanted:
-                at = wanted[column]
-                if at >= 0 and token_stop > token_start:
-                    value, kind = read_number(data, token_start, token_stop)
-                    if kind == NUMBER:
-                        values[at, row] = value
-                    elif kind == HARD:
-                        hard.append((row, at, token_start, token_stop))
-                    elif kind == BAD:
-                        line_fault = NOT_A_NUMBER
-                at = text_at[column]
-                if at >= 0:
-                    text_start[row, at] = token_start
-                    text_stop[row, at] = token_stop
-                    if at < n_identity:
-                        for j in range(token_start, token_stop):
-                            identity_hash = (identity_hash ^ np.uint64(data[j])) * _FNV_PRIME
-                        identity_hash = (identity_hash ^ np.uint64(255)) * _FNV_PRIME
-            column += 1
-            if separator == WHITESPACE_RUNS:
-                while i < size and (data[i] == _SPACE or data[i] == _TAB or data[i] == _RETURN):
-                    i += 1
-                if i >= size or data[i] == _NEWLINE:
-                    break
-            else:
-                if i >= size or data[i] == _NEWLINE:
-                    break
-                i += 1
-        position = i + 1
-        # A separator at the end of a line is common and means nothing.
-        counted = column - 1 if trailing_empty and column_count > 0 and column == column_count + 1 else column
-        if column_count == 0:
-            column_count = counted
-        if counted < column_count or column <= last_wanted:
-            line_fault = TOO_FEW_COLUMNS
-        elif counted > column_count:
-            line_fault = TOO_MANY_COLUMNS
-        if many:
-            text_hash[row] = identity_hash
-            line_start[row] = begin
-        line_number[row] = number
-        fault[row] = line_fault
-        row += 1
+            # A separator at the end of a line is common and means nothing.
+            counted = column - 1 if trailing_empty and expected > 0 and column == expected + 1 else column
+            if expected == 0:
+                expected = counted
+            if counted < expected or column <= last_wanted:
+                line_fault = TOO_FEW_COLUMNS
+            elif counted > expected:
+                line_fault = TOO_MANY_COLUMNS
+            if many:
+                text_hash[row] = identity_hash
+                line_start[row] = begin
+            line_number[row] = number
+            fault[row] = line_fault
+            row += 1
+    row_start[starts.size] = row
     return (
         values[:, :row].T,
         text_start[:row],
@@ -280,5 +261,38 @@ def scan_lines(data, lines, separator, comment, wanted, text_at, n_numeric, n_te
         line_start[:row],
         line_number[:row],
         fault[:row],
+        row_start,
         hard,
     )
+
+
+@numba.njit(cache=True)
+def _cut_field(data: NDArray[np.uint8], start: int, separator: int) -> tuple[int, int, int]:
+    """Return where the field's text begins and ends, without quotes and padding, and where the field itself ends."""
+    i = start
+    if data[i] == _QUOTE:
+        i += 1
+        while data[i] != _NEWLINE:
+            if data[i] == _QUOTE:
+                if data[i + 1] != _QUOTE:
+                    break
+                i += 1  # a doubled quote stands for one
+            i += 1
+        stop = i
+        if data[i] == _QUOTE:
+            i += 1
+        while data[i] != separator and data[i] != _NEWLINE and separator != WHITESPACE_RUNS:
+            i += 1
+        return start + 1, stop, i
+    if separator == WHITESPACE_RUNS:
+        while not _is_blank(data[i]) and data[i] != _NEWLINE:
+            i += 1
+        return start, i, i
+    while data[i] != separator and data[i] != _NEWLINE:
+        i += 1
+    stop = i
+    while stop > start and (data[stop - 1] == _SPACE or data[stop - 1] == _RETURN):
+        stop -= 1
+    while start < stop and data[start] == _SPACE:
+        start += 1
+    return start, stop, i

@@ -3,7 +3,6 @@
 import io
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from lcdvt.catalogs.curves import (
     RawCurves,
     RawObject,
     assemble,
+    bands_of_rows,
     fill_template,
     no_curves,
     object_from_groups,
@@ -128,12 +128,15 @@ def _curves(survey: Survey, match: Match, table: pa.Table, name: str) -> RawCurv
             dropped["no id"] = 1
             object_index[id_of_row == ""] = -1
     else:
-        found = object_from_groups(match, fill_template(form.id, match.groups), name, survey)
+        found = object_from_groups(match, name, survey)
         own = (float(ra[0]), float(dec[0])) if np.isfinite(ra[0] + dec[0]) else (found.ra, found.dec)
-        objects = [replace(found, ra=own[0], dec=own[1], survey_label=labels[0])]
+        objects = [found._replace(ra=own[0], dec=own[1], survey_label=labels[0])]
         object_index = np.zeros(rows, dtype=np.int32)
-    band_index = _band_column(survey, form, table) if form.band_column is not None else None
-    epochs = assemble(survey, match, object_index, time, mags, errs, band_index)
+    if form.band_column is not None:
+        band_index = _band_column(survey, form, table)
+    else:
+        band_index = bands_of_rows(survey, [match], [rows])
+    epochs = assemble(form, object_index, time, mags, errs, band_index)
     return RawCurves(objects, epochs, problems, dropped)
 
 

@@ -1,168 +1,120 @@
 """Delimited text to light curves: one object per file or many, wide rows or long ones."""
 
 from collections import Counter
-from dataclasses import replace
-from functools import lru_cache
+from collections.abc import Sequence
 from typing import Final
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from lcdvt.catalogs.curves import (
-    BROKEN_LINE,
-    UNKNOWN_BAND,
-    RawCurves,
-    RawObject,
-    assemble,
-    fill_template,
-    no_curves,
-    object_from_groups,
-)
-from lcdvt.catalogs.detect import Match, TextLayout, separator_byte
-from lcdvt.catalogs.files import decoded
-from lcdvt.catalogs.scan import LINE_FAULTS, Scan, scan_text
+from lcdvt.catalogs.curves import BROKEN_LINE, UNKNOWN_BAND, RawCurves, assemble, bands_of_rows
+from lcdvt.catalogs.detect import TextFile, TextLayout, separator_byte
+from lcdvt.catalogs.scan import LINE_FAULTS, Scan, scan_texts
 from lcdvt.catalogs.survey import Column, Format, Survey
+from lcdvt.catalogs.text_objects import TextObjects, objects_of_rows, wanted_columns
 
 NO_COMMENT: Final = -1
 
 
 def scan_ids(form: Format, layout: TextLayout, block: bytes) -> Scan:
     """Scan only what says which object a line belongs to: for cutting a large file into batches."""
-    columns = tuple(layout.column_of[column] for column in form.id_columns)
-    return _scan(form, layout, block, (), columns)
+    return _scan(form, layout, [block], [0], (), form.id_columns)
 
 
-def _scan(form: Format, layout: TextLayout, block: bytes, numeric: tuple[int, ...], text: tuple[int, ...]) -> Scan:
-    return scan_text(
-        block,
+def _scan(
+    form: Format,
+    layout: TextLayout,
+    texts: list[bytes],
+    skipped: list[int],
+    numeric: tuple[Column, ...],
+    text: tuple[Column, ...],
+) -> Scan:
+    return scan_texts(
+        texts,
+        skipped,
         separator=separator_byte(form),
         comment=ord(form.comment) if form.comment else NO_COMMENT,
-        numeric_columns=numeric,
-        text_columns=text,
+        numeric_columns=tuple(layout.column_of[column] for column in numeric),
+        text_columns=tuple(layout.column_of[column] for column in text),
         identity_columns=len(form.id_columns),
         column_count=layout.column_count,
     )
 
 
-def read_text(survey: Survey, match: Match, content: bytes, name: str) -> RawCurves:
-    """Read the light curves of a text file or of a block of one."""
-    form, layout = match.format, match.layout
-    assert layout is not None  # a text format's match always carries the layout
-    body = content[layout.body :] if layout.body else content
-    numeric, text = _wanted_columns(form)
-    places = (tuple(layout.column_of[column] for column in columns) for columns in (numeric, text))
-    scan = _scan(form, layout, body, *places)
-    if scan.values.shape[0] == 0:
-        return no_curves(f"{name} holds no epochs.")
+def read_texts(survey: Survey, files: Sequence[TextFile]) -> RawCurves:
+    """Read the light curves of some text files that are all laid out like the first."""
+    form, layout = files[0].match.format, files[0].layout
+    numeric, text = wanted_columns(form)
+    scan = _scan(form, layout, [file.content for file in files], [file.layout.body for file in files], numeric, text)
     values = {column: scan.values[:, place] for place, column in enumerate(numeric)}
+    rows_of_file = np.diff(scan.row_start)
 
-    objects, object_index = _objects(survey, match, scan, body, name, values)
-    problems: list[str] = []
+    found = objects_of_rows(survey, files, scan, values)
+    # Each sentence with the place of its file, because they are told in the order of the files.
+    told = [(place, f"{files[place].name} holds no epochs.") for place in np.flatnonzero(rows_of_file == 0).tolist()]
     dropped: Counter[str] = Counter()
     if scan.fault.any():
-        objects, object_index, problems = _without_faulty(objects, object_index, scan, layout, name)
-        dropped[BROKEN_LINE] = len(problems)
-    nameless = [place for place, found in enumerate(objects) if not found.object_id.strip()]
+        broken = _drop_faulty(found, scan, files)
+        told += broken
+        dropped[BROKEN_LINE] = len(broken)
+    nameless = _drop_nameless(found, files)
     if nameless:
-        problems.append(f"{name}: some rows have no id; they are skipped: give every object its id.")
-        object_index = np.where(np.isin(object_index, nameless), -1, object_index)
+        told += nameless
         dropped["no id"] = len(nameless)
 
     time = values[form.time]
-    no_error = np.full(time.size, np.nan if survey.constant_error is None else survey.constant_error)
     mags = [values[mag] for mag, _ in form.magnitude_columns]
-    errs = [no_error if err is None else values[err] for _, err in form.magnitude_columns]
-    band_index = _band_column(survey, form, scan, body, text) if form.band_column is not None else None
-    epochs = assemble(survey, match, object_index, time, mags, errs, band_index)
-    return RawCurves(objects, epochs, problems, dropped)
+    errs = [_constant_error(survey, time.size) if err is None else values[err] for _, err in form.magnitude_columns]
+    if form.band_column is not None:
+        band_index = _band_column(survey, form, scan)
+    else:
+        band_index = bands_of_rows(survey, [file.match for file in files], rows_of_file)
+    epochs = assemble(form, found.object_index, time, mags, errs, band_index)
+    return RawCurves(found.objects, epochs, [problem for _, problem in sorted(told, key=lambda one: one[0])], dropped)
 
 
-@lru_cache(maxsize=64)
-def _cached_columns(
-    numeric: tuple[Column | None, ...], text: tuple[Column | None, ...]
-) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
-    unique = (tuple(dict.fromkeys(column for column in columns if column is not None)) for columns in (numeric, text))
-    first, second = unique
-    return first, second
+def _constant_error(survey: Survey, rows: int) -> NDArray[np.float64]:
+    return np.full(rows, np.nan if survey.constant_error is None else survey.constant_error)
 
 
-def _wanted_columns(form: Format) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
-    """Return the numeric and the text columns to scan, each once: two bands may share an error column."""
-    magnitudes = [column for pair in form.magnitude_columns for column in pair]
-    return _cached_columns(
-        (form.time, *magnitudes, form.ra, form.dec), (*form.id_columns, form.band_column, form.label)
-    )
-
-
-def _objects(
-    survey: Survey, match: Match, scan: Scan, body: bytes, name: str, values: dict[Column, NDArray[np.float64]]
-) -> tuple[list[RawObject], NDArray[np.int32]]:
-    form = match.format
-    rows = scan.values.shape[0]
-    text = _wanted_columns(form)[1]
-
-    def token(row: int, column: Column) -> str:
-        place = text.index(column)
-        return decoded(body[scan.text_start[row, place] : scan.text_stop[row, place]]).replace('""', '"')
-
-    def described(row: int, found: RawObject) -> RawObject:
-        ra, dec = (values[axis][row] if axis is not None else np.nan for axis in (form.ra, form.dec))
-        label = token(row, form.label).strip() if form.label is not None else ""
-        return replace(
-            found,
-            ra=float(ra) if np.isfinite(ra) else found.ra,
-            dec=float(dec) if np.isfinite(dec) else found.dec,
-            survey_label=label or found.survey_label,
-        )
-
-    if not form.many_objects:
-        found = object_from_groups(match, fill_template(form.id, match.groups), name, survey)
-        plain = form.ra is None and form.dec is None and form.label is None
-        return [found if plain else described(0, found)], np.zeros(rows, dtype=np.int32)
-    starts = np.flatnonzero(np.concatenate(([True], scan.text_hash[1:] != scan.text_hash[:-1])))
-    index_of: dict[str, int] = {}
-    objects: list[RawObject] = []
-    index_of_run = np.empty(starts.size, dtype=np.int32)
-    for run, row in enumerate(starts.tolist()):
-        tokens = {str(column): token(row, column) for column in form.id_columns}
-        # An id of which a part is missing is no id.
-        object_id = (
-            fill_template(form.id, match.groups | tokens) if all(part.strip() for part in tokens.values()) else ""
-        )
-        if object_id not in index_of:
-            index_of[object_id] = len(objects)
-            objects.append(described(row, RawObject(object_id, name)))
-        index_of_run[run] = index_of[object_id]
-    return objects, np.repeat(index_of_run, np.diff(np.append(starts, rows)))
-
-
-def _without_faulty(
-    objects: list[RawObject], object_index: NDArray[np.int32], scan: Scan, layout: TextLayout, name: str
-) -> tuple[list[RawObject], NDArray[np.int32], list[str]]:
+def _drop_faulty(found: TextObjects, scan: Scan, files: Sequence[TextFile]) -> list[tuple[int, str]]:
     """Leave out every object with a broken line: half an object is worse than none."""
     faulty_rows = np.flatnonzero(scan.fault)
-    faulty, first = np.unique(object_index[faulty_rows], return_index=True)
-    problems = []
-    for index, row in zip(faulty, faulty_rows[first], strict=True):
-        line = layout.body_line + int(scan.line_number[row])
-        what = LINE_FAULTS[int(scan.fault[row])]
-        problems.append(
-            f"{name}:{line}: {what}; object {objects[index].object_id} is skipped: mend or fetch the file again."
-        )
-    kept = np.setdiff1d(np.arange(len(objects)), faulty)
-    new_index = np.full(len(objects), -1, dtype=np.int32)
+    faulty, first = np.unique(found.object_index[faulty_rows], return_index=True)
+    told = []
+    for index, row in zip(faulty.tolist(), faulty_rows[first].tolist(), strict=True):
+        place = found.file_of_object[index]
+        line = files[place].layout.body_line + int(scan.line_number[row])
+        what, object_id = LINE_FAULTS[int(scan.fault[row])], found.objects[index].object_id
+        sentence = f"{what}; object {object_id} is skipped: mend or fetch the file again."
+        told.append((place, f"{files[place].name}:{line}: {sentence}"))
+    kept = np.setdiff1d(np.arange(len(found.objects)), faulty)
+    new_index = np.full(len(found.objects), -1, dtype=np.int32)
     new_index[kept] = np.arange(kept.size)
-    return [objects[index] for index in kept], new_index[object_index], problems
+    found.objects = [found.objects[index] for index in kept]
+    found.file_of_object = [found.file_of_object[index] for index in kept]
+    found.object_index = new_index[found.object_index]
+    return told
 
 
-def _band_column(survey: Survey, form: Format, scan: Scan, body: bytes, text: tuple[Column, ...]) -> NDArray[np.int8]:
+def _drop_nameless(found: TextObjects, files: Sequence[TextFile]) -> list[tuple[int, str]]:
+    """Leave out the rows of objects without an id."""
+    nameless = [index for index, one in enumerate(found.objects) if not one.object_id.strip()]
+    if nameless:
+        found.object_index = np.where(np.isin(found.object_index, nameless), -1, found.object_index)
+    places = [found.file_of_object[index] for index in nameless]
+    sentence = "some rows have no id; they are skipped: give every object its id."
+    return [(place, f"{files[place].name}: {sentence}") for place in places]
+
+
+def _band_column(survey: Survey, form: Format, scan: Scan) -> NDArray[np.int8]:
     names = {band: band for band in survey.bands} | form.band_names
     keys = np.array([np.frombuffer(_padded(key), dtype=np.uint8) for key in names])
     codes = np.array([survey.bands.index(band) for band in names.values()], dtype=np.int8)
     assert form.band_column is not None  # asked for by the caller only then
-    at = text.index(form.band_column)
-    data = np.frombuffer(body, dtype=np.uint8)
+    at = wanted_columns(form)[1].index(form.band_column)
+    data = np.frombuffer(scan.buffer, dtype=np.uint8)
     return np.asarray(_match_tokens(data, scan.text_start[:, at], scan.text_stop[:, at], keys, codes))
 
 

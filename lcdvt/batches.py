@@ -6,14 +6,13 @@ files of many objects, cut here at object boundaries. Nothing larger than a few 
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
 import numpy as np
 import pyarrow as pa
 
-from lcdvt.catalogs.curves import RawCurves, no_curves
 from lcdvt.catalogs.detect import HEAD_BYTES, Match, TextLayout, match_survey
 from lcdvt.catalogs.files import (
     ExpansionGuard,
@@ -21,10 +20,8 @@ from lcdvt.catalogs.files import (
     archive_members,
     bare_name,
     open_stream,
-    printable,
-    read_whole,
 )
-from lcdvt.catalogs.reader import read_file, read_matched
+from lcdvt.catalogs.reader import Piece
 from lcdvt.catalogs.survey import Format, Survey
 from lcdvt.errors import InputFileError
 
@@ -35,39 +32,6 @@ BATCH_BYTES: Final = 8 << 20
 STREAMED_FROM_BYTES: Final = 1 << 20
 """A many-object file above this size is cut into batches instead of being read whole by one worker."""
 LONGEST_LINE: Final = 1 << 20
-
-
-@dataclass(frozen=True)
-class Piece:
-    """Something to read: a file still on disk, or bytes or rows that are already here."""
-
-    name: str
-    on_disk: bool = False
-    content: bytes = b""
-    match: Match | None = None
-    table: pa.Table | None = None
-    problem: str = ""
-
-    @property
-    def shown(self) -> str:
-        """The name as it is shown and stored."""
-        return printable(self.name)
-
-    def read(self, survey: Survey) -> RawCurves:
-        """Read the piece's light curves; what cannot be read is a sentence in `problems`."""
-        if self.problem:
-            return no_curves(self.problem)
-        try:
-            if self.table is not None and self.match is not None:
-                from lcdvt.catalogs.tables import curves_from_table
-
-                return curves_from_table(survey, self.match, self.table, self.shown)
-            content = read_whole(self.name) if self.on_disk else self.content
-            if self.match is not None:
-                return read_matched(survey, self.match, content, self.shown)
-            return read_file(survey, content, self.shown)
-        except InputFileError as error:
-            return no_curves(printable(str(error)))
 
 
 @dataclass(frozen=True)
@@ -240,7 +204,7 @@ def _text_pieces(match: Match, path: Path) -> Iterator[list[Piece]]:
         pending, line = b"", layout.body_line
         for block in _blocks(stream, path):
             pending += block
-            scan = scan_ids(form, replace(layout, body=0), pending)
+            scan = scan_ids(form, layout._replace(body=0), pending)
             hashes, lines = scan.text_hash[scan.fault == 0], scan.line_start[scan.fault == 0]
             starts = np.flatnonzero(np.concatenate(([False], hashes[1:] != hashes[:-1])))
             cut = 0
@@ -256,7 +220,7 @@ def _text_pieces(match: Match, path: Path) -> Iterator[list[Piece]]:
 
 
 def _text_block(match: Match, layout: TextLayout, path: Path, content: bytes, line: int) -> Piece:
-    return Piece(str(path), content=content, match=replace(match, layout=replace(layout, body=0, body_line=line)))
+    return Piece(str(path), content=content, match=match._replace(layout=layout._replace(body=0, body_line=line)))
 
 
 def _count_objects(form: Format, layout: TextLayout, path: Path) -> int | None:
@@ -269,7 +233,7 @@ def _count_objects(form: Format, layout: TextLayout, path: Path) -> int | None:
     with open_stream(path) as stream:
         stream.read(layout.body)
         for block in _blocks(stream, path):
-            scan = scan_ids(form, replace(layout, body=0), block)
+            scan = scan_ids(form, layout._replace(body=0), block)
             hashes = scan.text_hash[scan.fault == 0]  # a broken line tells nothing of whose it is
             if hashes.size == 0:
                 continue

@@ -9,12 +9,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-import numba
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lcdvt import __version__
+from lcdvt import __version__, epoch_kernels
 from lcdvt.catalogs.curves import RawCurves, RawObject
 from lcdvt.catalogs.survey import ANY_DAYS, Survey
 from lcdvt.errors import WorkspaceError
@@ -34,13 +33,15 @@ PLAUSIBLE_MJD: Final = (0.0, 200_000.0)
 UNITS: Final = {MJD: "d", MAG: "mag", MAG_ERR: "mag"}
 
 # Why an epoch was dropped before any cleaning rule looked at it.
-MISSING_VALUE: Final = "missing value or sentinel"
-BAD_ERROR: Final = "error not positive"
-OTHER_BAND: Final = "band not described in the survey"
-REPEATED: Final = "exact repetition"
-BAD_DATE: Final = "date out of range"
 READ_BEFORE: Final = "of an object read before"
-_REASONS: Final = ("", MISSING_VALUE, BAD_ERROR, OTHER_BAND, BAD_DATE, READ_BEFORE)
+_REASONS: Final = {
+    epoch_kernels.MISSING_VALUE: "missing value or sentinel",
+    epoch_kernels.BAD_ERROR: "error not positive",
+    epoch_kernels.OTHER_BAND: "band not described in the survey",
+    epoch_kernels.BAD_DATE: "date out of range",
+    epoch_kernels.READ_BEFORE: READ_BEFORE,
+    epoch_kernels.REPEATED: "exact repetition",
+}
 # Relative for large sentinels, because in single precision 99.99 is 2e-6 off.
 _SENTINEL_TOLERANCE: Final = 1e-6
 _VOTABLE_TEXT_LENGTH: Final = 64
@@ -68,9 +69,9 @@ class EpochBlock:
         if lost == 0:
             return
         self.dropped_epochs[reason] += lost
-        kept_before = np.concatenate(([0], np.cumsum(keep)))
-        self.start = kept_before[self.start]
-        self.mjd, self.mag, self.err = self.mjd[keep], self.mag[keep], self.err[keep]
+        self.start, self.mjd, self.mag, self.err = epoch_kernels.keep_marked(
+            keep, self.start, self.mjd, self.mag, self.err
+        )
 
     def keep_segments(self, keep: NDArray[np.bool_], reason: str) -> None:
         """Drop whole segments and count their epochs under `reason`."""
@@ -115,7 +116,7 @@ class EpochBlock:
 
 def block_from_raw(survey: Survey, curves: RawCurves) -> EpochBlock:
     """Turn raw curves into sorted epochs in MJD and magnitudes, without sentinels and nonsense."""
-    objects, object_index = _merged_by_id(curves)
+    objects, new_object = _merged_by_id(curves)
     raw = curves.epochs
     mag, err = raw.mag, raw.err
     if survey.magnitude_kind == "flux":
@@ -123,48 +124,48 @@ def block_from_raw(survey: Survey, curves: RawCurves) -> EpochBlock:
             no_value = _any_of(mag, survey.mag_sentinels) | _any_of(err, survey.err_sentinels) | ~(mag > 0)
             mag, err = survey.flux_zero_point - 2.5 * np.log10(mag), _POGSON * err / mag
             mag[no_value] = np.nan
-    mjd = raw.time + survey.time.offset_to_mjd
-    dates = PLAUSIBLE_MJD if survey.time.system != ANY_DAYS else (-np.inf, np.inf)
-    sentinels = (np.array(survey.mag_sentinels, dtype=float), np.array(survey.err_sentinels, dtype=float))
-    reason = _reasons(mjd, mag, err, raw.band_index, *sentinels, *dates)
-    reason[object_index[raw.object_index] < 0] = _REASONS.index(READ_BEFORE)
     # Rows on disk are sorted by the band's name, while the survey lists its bands from blue to red.
     by_name = np.argsort(np.array(survey.bands))
-    rank_of_band = np.argsort(by_name).astype(np.int8)
-    order, start = _arrange(
-        object_index[raw.object_index],
-        rank_of_band[raw.band_index],
+    start, mjd, mag, err, counts = epoch_kernels.arrange(
+        raw.object_index,
+        raw.band_index,
         raw.time,
         mag,
         err,
-        reason,
-        len(objects),
-        by_name.size,
+        new_object=new_object,
+        band_rank=np.argsort(by_name),
+        n_objects=len(objects),
+        sentinels=(*_with_tolerance(survey.mag_sentinels), *_with_tolerance(survey.err_sentinels)),
+        offset=survey.time.offset_to_mjd,
+        dates=PLAUSIBLE_MJD if survey.time.system != ANY_DAYS else (-np.inf, np.inf),
     )
-    counts = np.bincount(reason, minlength=len(_REASONS))
-    dropped = Counter({name: int(count) for name, count in zip(_REASONS[1:], counts[1:], strict=True) if count})
     filled = np.flatnonzero(np.diff(start))
     block = EpochBlock(
         objects=objects,
         bands=survey.bands,
         segment_object=filled // by_name.size,
         segment_band=by_name[filled % by_name.size],
-        start=np.append(start[filled], order.size),
-        mjd=mjd[order],
-        mag=mag[order],
-        err=err[order],
-        dropped_epochs=dropped,
+        start=np.append(start[filled], mjd.size),
+        mjd=mjd,
+        mag=mag,
+        err=err,
+        dropped_epochs=Counter({name: int(counts[code]) for code, name in _REASONS.items() if counts[code]}),
         dropped_objects=curves.dropped_objects,
     )
-    block.keep_epochs(_not_repeated(block.start, block.mjd, block.mag, block.err), REPEATED)
     block.drop_empty_objects("no valid epoch")
     return block
 
 
+def _with_tolerance(sentinels: tuple[float, ...]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the sentinels and how near to each a value means nothing."""
+    values = np.array(sentinels, dtype=float)
+    return values, _SENTINEL_TOLERANCE * np.maximum(1.0, 0.1 * np.abs(values))
+
+
 def _any_of(values: NDArray[np.float64], sentinels: tuple[float, ...]) -> NDArray[np.bool_]:
     found = np.zeros(values.size, dtype=bool)
-    for sentinel in sentinels:
-        found |= np.abs(values - sentinel) < _SENTINEL_TOLERANCE * max(1.0, 0.1 * abs(sentinel))
+    for sentinel, tolerance in zip(*_with_tolerance(sentinels), strict=True):
+        found |= np.abs(values - sentinel) < tolerance
     return found
 
 
@@ -192,67 +193,6 @@ def _merged_by_id(curves: RawCurves) -> tuple[list[RawObject], NDArray[np.int32]
                 curves.dropped_objects["read before"] += 1
         objects.append(curves.objects[first])
     return objects, new_index
-
-
-@numba.njit(cache=True)
-def _reasons(mjd, mag, err, band_index, mag_sentinels, err_sentinels, first_date, last_date):  # type: ignore[no-untyped-def]
-    """Return for each epoch why it is dropped, as a place in _REASONS; 0 keeps it."""
-    reason = np.zeros(mjd.size, dtype=np.int8)
-    for i in range(mjd.size):
-        missing = not (np.isfinite(mag[i]) and np.isfinite(mjd[i]))
-        for sentinel in mag_sentinels:
-            missing |= abs(mag[i] - sentinel) < _SENTINEL_TOLERANCE * max(1.0, 0.1 * abs(sentinel))
-        for sentinel in err_sentinels:
-            missing |= abs(err[i] - sentinel) < _SENTINEL_TOLERANCE * max(1.0, 0.1 * abs(sentinel))
-        if missing:
-            reason[i] = 1
-        elif band_index[i] < 0:
-            reason[i] = 3
-        elif not first_date < mjd[i] < last_date:
-            reason[i] = 4
-        elif not (np.isfinite(err[i]) and err[i] > 0):
-            reason[i] = 2
-    return reason
-
-
-@numba.njit(cache=True)
-def _arrange(object_index, band_index, time, mag, err, reason, n_objects, n_bands):  # type: ignore[no-untyped-def]
-    """Return the order that sorts valid epochs by object, band and date, and where each segment starts."""
-    start = np.zeros(n_objects * n_bands + 1, dtype=np.int64)
-    for i in range(time.size):
-        if reason[i] == 0 and object_index[i] >= 0:
-            start[object_index[i] * n_bands + band_index[i] + 1] += 1
-    for i in range(n_objects * n_bands):
-        start[i + 1] += start[i]
-    order = np.empty(start[-1], dtype=np.int64)
-    place = start[:-1].copy()
-    for i in range(time.size):
-        if reason[i] == 0 and object_index[i] >= 0:
-            key = object_index[i] * n_bands + band_index[i]
-            order[place[key]] = i
-            place[key] += 1
-    for key in range(n_objects * n_bands):
-        for i in range(start[key] + 1, start[key + 1]):
-            a, b = order[i - 1], order[i]
-            if (time[b], mag[b], err[b]) < (time[a], mag[a], err[a]):
-                part = order[start[key] : start[key + 1]]
-                # Stable sorts from the least to the most important key.
-                part = part[np.argsort(err[part], kind="mergesort")]
-                part = part[np.argsort(mag[part], kind="mergesort")]
-                part = part[np.argsort(time[part], kind="mergesort")]
-                order[start[key] : start[key + 1]] = part
-                break
-    return order, start
-
-
-@numba.njit(cache=True)
-def _not_repeated(start, mjd, mag, err):  # type: ignore[no-untyped-def]
-    keep = np.ones(mjd.size, dtype=np.bool_)
-    for segment in range(start.size - 1):
-        for i in range(start[segment] + 1, start[segment + 1]):
-            if mjd[i] == mjd[i - 1] and mag[i] == mag[i - 1] and err[i] == err[i - 1]:
-                keep[i] = False
-    return keep
 
 
 def epochs_metadata(survey: Survey) -> dict[str, str]:

@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lcdvt import __version__
-from lcdvt.batches import Piece
-from lcdvt.catalogs.curves import RawObject, join_curves
+from lcdvt.catalogs.curves import RawObject
 from lcdvt.catalogs.files import MEMBER_SEPARATOR
+from lcdvt.catalogs.reader import Piece, read_pieces
 from lcdvt.catalogs.survey import Survey
 from lcdvt.checksums import checksum
 from lcdvt.clean import Step, clean
@@ -125,7 +125,7 @@ def objects_folder(folder: SurveyFolder) -> Path:
 def make_part(task: BatchTask) -> PartResult:
     """Read, arrange, clean and write one batch; the files wait under temporary names for `commit`."""
     keep_freed_memory()
-    curves = join_curves(piece.read(task.survey) for piece in task.pieces)
+    curves = read_pieces(task.survey, task.pieces)
     files_with_objects = {found.source for found in curves.objects}
     epochs_read = curves.epochs.time.size
     block = block_from_raw(task.survey, curves)

@@ -10,13 +10,13 @@ from lcdvt.catalogs.scan import (
     TOO_FEW_COLUMNS,
     TOO_MANY_COLUMNS,
     WHITESPACE_RUNS,
-    scan_text,
+    scan_texts,
 )
 
 
 def scan_numbers(text: str, **changes):
     settings = {"separator": ord(","), "comment": ord("#"), "numeric_columns": (0, 1)} | changes
-    return scan_text(text.encode(), **settings)
+    return scan_texts([text.encode()], [0], **settings)
 
 
 @given(
@@ -65,8 +65,8 @@ def test_crlf_quotes_trailing_separators_and_missing_last_newline():
 
 
 def test_a_quoted_field_may_hold_the_separator():
-    found = scan_text(
-        b'"a,b",1\nc,2\n', separator=44, comment=-1, numeric_columns=(1,), text_columns=(0,), identity_columns=1
+    found = scan_texts(
+        [b'"a,b",1\nc,2\n'], [0], separator=44, comment=-1, numeric_columns=(1,), text_columns=(0,), identity_columns=1
     )
     assert found.values[:, 0].tolist() == [1.0, 2.0]
     assert (found.text_start[0, 0], found.text_stop[0, 0]) == (1, 4)
@@ -81,8 +81,8 @@ def test_runs_of_blanks_count_as_one():
 def test_identity_tells_neighbouring_columns_apart():
     texts = [b"1;23;x\n", b"12;3;x\n"]
     hashes = [
-        scan_text(
-            text, separator=59, comment=-1, numeric_columns=(), text_columns=(0, 1), identity_columns=2
+        scan_texts(
+            [text], [0], separator=59, comment=-1, numeric_columns=(), text_columns=(0, 1), identity_columns=2
         ).text_hash[0]
         for text in texts
     ]
