@@ -10,6 +10,7 @@ metrics.json                 how the run was made (verb, labels, seeds, citation
 draws/draw-000.json, …       each draw: F1, confusion counts and reliability bins of every row (`draw_record`)
 predictions.parquet          the first draw: every object of the target with its class probabilities
 history.parquet              the first draw's training: losses and criteria by step, member and survey
+checksums.json               of every other file, for `lcdvt verify`
 ============================ =====================================================================================
 """
 
@@ -18,6 +19,7 @@ import shutil
 from pathlib import Path
 from typing import Final
 
+from lcdvt.checksums import write_checksums
 from lcdvt.errors import WorkspaceError
 from lcdvt.run_list import UNFINISHED_SUFFIX, runs_folder
 from lcdvt.workspace import writable
@@ -50,5 +52,6 @@ def publish(folder: Path) -> None:
         shutil.rmtree(replaced, ignore_errors=True)
         if folder.exists():
             folder.rename(replaced)
+        write_checksums(growing_folder(folder))
         growing_folder(folder).rename(folder)
         shutil.rmtree(replaced, ignore_errors=True)
