@@ -5,18 +5,20 @@ from typing import Annotated
 
 import typer
 
+from lcdvt.cli import options
 from lcdvt.cli.console import out, progress_display
+from lcdvt.cli.results import write_json
 
 
 def report(
-    runs: Annotated[list[str], typer.Argument(help="Runs' names (`lcdvt runs`) or folders.", metavar="RUN...")],
+    runs: Annotated[list[str], typer.Argument(help="Runs' names (`lcdvt runs`) or folders.", metavar="RUN")],
     output: Annotated[
         Path | None, typer.Option("--out", help="The HTML file; default: RUN.html, or report.html for several runs.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the samples that scatter plots show.")] = 0,
-    data: Annotated[Path | None, typer.Option(help="Workspace folder; default: $LCDVT_DATA or ./lcdvt-data.")] = None,
+    data: options.Data = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write the tables' numbers to this file.")] = None,
+    json_file: options.Json = None,
 ) -> None:
     """Write tables, maps, light curves and settings of runs into one HTML file to send to co-authors."""
     from lcdvt.report.writing import write_report
@@ -24,6 +26,6 @@ def report(
     with progress_display("report", "runs") as progress:
         result = write_report(runs, output, data=data, seed=seed, force=force, progress=progress)
     if json_file:
-        json_file.write_text(result.to_json(), encoding="utf-8")
+        write_json(json_file, {"report": str(result.path), "runs": result.tables})
     marked = " (simulated)" if result.simulated else ""
     out.print(f"report of {', '.join(result.runs)}{marked}: {result.path}")

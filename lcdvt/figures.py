@@ -84,18 +84,29 @@ def reliability_figure(rows: Mapping[str, ReliabilityBins]) -> "Figure":
         for place, bins in enumerate(rows.values()):
             colour, filled = CLASS_COLOURS[place], bins.count > 0
             right = bins.accuracy[filled]
-            # of few objects the share itself is uncertain: one standard error of a binomial share
-            error = np.sqrt(right * (1 - right) / bins.count[filled])
             line = shares.errorbar(
-                bins.confidence[filled], right, yerr=error, color=colour, marker=CLASS_MARKERS[place], capsize=2
+                bins.confidence[filled],
+                right,
+                yerr=np.abs(share_interval(right, bins.count[filled]) - right),
+                color=colour,
+                marker=CLASS_MARKERS[place],
+                capsize=2,
             )
             handles.append(line)
             numbers.stairs(bins.count, bins.edges, color=colour, fill=place == 0, alpha=0.6 if place == 0 else 1.0)
         shares.set(xlim=(0, 1), ylim=(0, 1.03), ylabel="share that is right")
         shares.grid(alpha=0.25, linewidth=0.6)
+        numbers.margins(y=0.1)
         numbers.set(xlabel="probability of the predicted class", ylabel="objects")
         legend_below(figure, handles, ["perfectly calibrated", *rows], columns=1)
     return figure
+
+
+def share_interval(share: NDArray[np.float64], count: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return (2, shares): where the true share lies with 68 % confidence (Wilson 1927), also of very few objects."""
+    centre = (share + 0.5 / count) / (1 + 1 / count)
+    half = np.sqrt(share * (1 - share) / count + 0.25 / count**2) / (1 + 1 / count)
+    return np.stack([centre - half, centre + half])
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ import torch
 from numpy.typing import NDArray
 
 from lcdvt.alignment import align_features
-from lcdvt.dataset import SurveyData
+from lcdvt.dataset import Dataset, SurveyData
 from lcdvt.dvt.ensemble import predict as predict_members
 from lcdvt.errors import LcdvtError
 from lcdvt.figures import GREY, WIDTH, class_colours, class_handles, legend_below, names_as_they_are
@@ -123,6 +123,19 @@ def sample_survey(saved: SavedRun, stored: StoredSurvey, *, most_stars: int = MO
     return SurveyData(stored.name, features, objects.set_index(OBJECT_ID)[LABEL])
 
 
+def surveys_of(dataset: Dataset) -> list[SurveyData]:
+    """Return a dataset's surveys as `plot_latent` takes them."""
+    names = np.array([*dataset.classes, None], dtype=object)
+    surveys = []
+    for number, name in enumerate(dataset.surveys):
+        rows = dataset.rows_of(number)
+        features = pd.DataFrame(dataset.X[rows], columns=list(dataset.features))
+        features.insert(0, OBJECT_ID, dataset.object_ids[rows])
+        labels = pd.Series(names[dataset.y[rows]], index=features[OBJECT_ID], dtype=object)
+        surveys.append(SurveyData(name, features, labels))
+    return surveys
+
+
 def latent_points(saved: SavedRun, survey: SurveyData) -> LatentPoints:
     """Place a survey's stars on the plane; those without any feature are left out.
 
@@ -161,7 +174,8 @@ def plot_latent(
     saved
         The run.
     surveys
-        Any of the run's surveys, with features under the run's names: `sample_survey` reads them from a workspace.
+        Any of the run's surveys, with features under the run's names: `sample_survey` reads them from a workspace,
+        `surveys_of` takes them from a dataset.
     most_stars, seed
         Stars of each survey that are drawn at most, and which.
     """

@@ -18,6 +18,8 @@ from lcdvt.table_escapes import html
 from lcdvt.workspace import StoredSurvey
 
 PER_CLASS: Final = 3
+DOUBTFUL_PERIOD: Final = 0.01
+"""False-alarm value above which a period is called doubtful."""
 
 
 def gallery(run: RunMaterial, predicted: PredictedStars | None, prefix: str) -> str:
@@ -86,7 +88,9 @@ def _card(
         verdict = "label used in training" if star["in_draw"] else f"label {star[LABEL]}"
         said.append(verdict if star["in_draw"] or star[LABEL] == predicted else f"{verdict} ✗")
     if period > 0:
-        said.append(f"period {period:.5g} d, false alarm {float(known.get(FALSE_ALARM, float('nan'))):.1g}")
+        false_alarm = float(known.get(FALSE_ALARM, float("nan")))
+        doubt = f", doubtful (false alarm {false_alarm:.1g})" if false_alarm > DOUBTFUL_PERIOD else ""
+        said.append(f"period {period:.5g} d{doubt}")
     caption = f"<figcaption><b>{html(object_id)}</b><br>{html(' · '.join(said))}</figcaption>"
     if object_id not in epochs:
         return f"<figure>{missing('no epochs in the workspace')}{caption}</figure>"

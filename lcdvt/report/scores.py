@@ -92,7 +92,7 @@ def calibration(run: RunMaterial, prefix: str) -> str:
     errors = "; ".join(f"{name} {100 * each.expected_calibration_error:.1f} %" for name, each in bins.items())
     caption = (
         "How often predictions of a given probability are right; under it how many objects have that probability. "
-        f"Expected calibration error: {errors}. Bars: one standard error."
+        f"Expected calibration error: {errors}. Bars: 68 % intervals."
     )
     alt = f"Reliability diagram of {run.title}: share of right predictions against their probability."
     return figure(draw_svg(lambda: reliability_figure(bins), alt, prefix), caption, simulated=run.simulated)

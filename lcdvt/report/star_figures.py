@@ -84,7 +84,7 @@ def folded_figure(epochs: pd.DataFrame, period: float | None, bands: Sequence[st
 
     with names_as_they_are():
         figure = Figure(figsize=CARD_SIZE)
-        axes = figure.add_axes((0.17, 0.2, 0.79, 0.76))
+        axes = figure.add_axes((0.2, 0.2, 0.76, 0.76))
         for number, band in enumerate(bands):
             curve = epochs[epochs[BAND] == band]
             if curve.empty:
@@ -109,7 +109,9 @@ def folded_figure(epochs: pd.DataFrame, period: float | None, bands: Sequence[st
         axes.invert_yaxis()
         axes.margins(y=0.08)
         axes.set_xlabel("phase" if period else "MJD", fontsize=9, labelpad=2)
-        axes.set_ylabel("Δ mag", fontsize=9, labelpad=2)
+        axes.set_ylabel("Δ mag", fontsize=9)
+        # a fixed place, whatever the width of the numbers: the cards are read side by side
+        axes.yaxis.set_label_coords(-0.2, 0.5)
         axes.tick_params(labelsize=8)
         if period:
             axes.set(xlim=(0, 2), xticks=[0, 0.5, 1, 1.5, 2], xticklabels=["0", "0.5", "1", "1.5", "2"])

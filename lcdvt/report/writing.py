@@ -1,6 +1,5 @@
 """The verb behind `lcdvt report`: runs to one HTML file."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,10 +43,6 @@ class ReportResult:
     runs: tuple[str, ...]
     simulated: bool
     tables: dict[str, Any]
-
-    def to_json(self) -> str:
-        """Return the tables' numbers as JSON text."""
-        return json.dumps({"runs": self.tables}, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def write_report(
@@ -154,15 +149,17 @@ def _introduction(runs: Sequence[RunMaterial]) -> str:
 
 
 def _provenance(run: RunMaterial) -> str:
-    metrics, description = run.saved.metrics, run.saved.description
+    description = run.saved.description
+    settings = [
+        (name.replace("_", " "), str(value))
+        for name, value in run.saved.metrics.items()
+        if isinstance(value, str | int | float) and not isinstance(value, bool)
+    ]
     rows = [
         ("surveys", run.title),
+        ("data", "simulated" if run.simulated else "observed"),
         ("classes", ", ".join(run.classes)),
-        *(
-            (name.replace("_", " "), str(value))
-            for name, value in metrics.items()
-            if isinstance(value, str | int | float)
-        ),
+        *settings,
         ("training", f"{run.saved.config.training.mode}, {run.saved.config.training.steps} steps"),
         ("features", f"{len(run.saved.scaler.features)}, scaled by {run.saved.scaler.method}"),
         ("seeds of the draws", ", ".join(map(str, run.table.circumstances.seeds)) if run.table else "–"),
