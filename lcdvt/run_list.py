@@ -7,12 +7,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from lcdvt import __version__
 from lcdvt.errors import WorkspaceError
+from lcdvt.table_json import from_record
+from lcdvt.tables import ResultTable
 from lcdvt.workspace import RUNS_FOLDER, workspace_folder
 
+# Of a run's folder; a folder with a number this version does not know is refused rather than guessed at.
+FORMAT: Final = 1
 CONFIG_FILE: Final = "config.toml"
 METRICS_FILE: Final = "metrics.json"
 UNFINISHED_SUFFIX: Final = ".unfinished"
+
+
+class StoreError(WorkspaceError):
+    """A run's folder is missing, damaged, or of another version."""
 
 
 @dataclass(frozen=True)
@@ -73,16 +82,36 @@ def find_run(run: str | Path, data: str | Path | None = None) -> Path:
     raise WorkspaceError(f"there is no run {str(run)!r} in {runs_folder(data)} (there: {known}): {hint}")
 
 
+def check_format(folder: Path, config: Mapping[str, Any]) -> None:
+    """Refuse a run that another version of lcdvt wrote in another form."""
+    version = config.get("format")
+    if version != FORMAT:
+        raise StoreError(
+            f"{folder}: the run has format {version} (written by lcdvt {config.get('lcdvt', 'of unknown version')}), "
+            f"and this lcdvt {__version__} reads format {FORMAT}; use the lcdvt that wrote it, or train again."
+        )
+
+
 def read_metrics(folder: Path) -> Mapping[str, Any]:
-    """Return how the run was made, and under `table` its table (null where nothing was scored)."""
-    path = folder / METRICS_FILE
+    """Return how a run was made, and under `table` its table (null where nothing was scored)."""
+    config, metrics = folder / CONFIG_FILE, folder / METRICS_FILE
     try:
-        metrics = json.loads(path.read_text(encoding="utf-8"))
+        check_format(folder, tomllib.loads(config.read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:
-        raise WorkspaceError(f"{path} cannot be read ({error}): the run is damaged, make it again.") from error
-    if not isinstance(metrics, dict):
-        raise WorkspaceError(f"{path} holds no names and values: the run is damaged, make it again.")
-    return metrics
+        raise StoreError(f"{config} cannot be read ({error}): the run is damaged, make it again.") from error
+    try:
+        record = json.loads(metrics.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise StoreError(f"{metrics} cannot be read ({error}): the run is damaged, make it again.") from error
+    if not isinstance(record, dict):
+        raise StoreError(f"{metrics} holds no names and values: the run is damaged, make it again.")
+    return record
+
+
+def read_run_table(folder: Path) -> ResultTable | None:
+    """Return a run's table; none where nothing was scored."""
+    record = read_metrics(folder).get("table")
+    return from_record(record, str(folder / METRICS_FILE)) if record else None
 
 
 def describe_runs(data: str | Path | None = None) -> list[RunSummary]:

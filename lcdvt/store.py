@@ -1,8 +1,7 @@
 """A run's folder: `config.toml`, `weights.safetensors`, `scaler.json`, `metrics.json`, `history.parquet`.
 
 Nothing in it is code: weights are plain arrays, everything else is text. Each file is written under a
-temporary name and renamed, so that a folder never holds half a file. The format has a number; a folder
-with a number this version does not know is refused rather than guessed at.
+temporary name and renamed, so that a folder never holds half a file.
 """
 
 import hashlib
@@ -25,21 +24,14 @@ from lcdvt.dvt.config import DVTConfig
 from lcdvt.dvt.data import TrainingData
 from lcdvt.dvt.model import DVT
 from lcdvt.dvt.train import TrainingResult, TrainingState, train
-from lcdvt.errors import LcdvtError
 from lcdvt.progress import Progress, silent
+from lcdvt.run_list import CONFIG_FILE, FORMAT, METRICS_FILE, StoreError, check_format
 from lcdvt.scaling import Scaler
 
-FORMAT = 1
-CONFIG_FILE = "config.toml"
 WEIGHTS_FILE = "weights.safetensors"
 SCALER_FILE = "scaler.json"
-METRICS_FILE = "metrics.json"
 HISTORY_FILE = "history.parquet"
 CHECKPOINT_FILE = "checkpoint.safetensors"
-
-
-class StoreError(LcdvtError):
-    """A run's folder is missing, damaged, or of another version."""
 
 
 @dataclass(frozen=True)
@@ -112,12 +104,8 @@ def load_run(folder: Path) -> SavedRun:
     if not (folder / CONFIG_FILE).is_file():
         raise StoreError(f"{folder}: not a run (no {CONFIG_FILE}); give the folder of a finished run.")
     table = read_table(folder / CONFIG_FILE)
-    version = table.pop("format", None)
-    if version != FORMAT:
-        raise StoreError(
-            f"{folder}: the run has format {version} (written by lcdvt {table.get('lcdvt', 'of unknown version')}), "
-            f"and this lcdvt {__version__} reads format {FORMAT}; use the lcdvt that wrote it, or train again."
-        )
+    check_format(folder, table)
+    table.pop("format")
     table.pop("lcdvt", None)
     where = str(folder / CONFIG_FILE)
     description = from_table(RunDescription, table.pop("run", {}), f"{where}: run")
