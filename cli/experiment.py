@@ -6,7 +6,9 @@ from typing import Annotated, Literal
 
 import typer
 
+from lcdvt.cli import options
 from lcdvt.cli.console import err, out, progress_display
+from lcdvt.cli.results import print_run, run_record, split_names, write_json
 
 app = typer.Typer(name="experiment", help="Repeat the paper's experiments.", no_args_is_help=True)
 
@@ -107,3 +109,43 @@ def digits(
     if json_file is not None:
         text = json.dumps(accuracies_json(results), indent=1)
         write_atomically(json_file, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))
+
+
+@app.command()
+def stars(
+    labels: options.TargetLabels = "1%",
+    source_labels: options.SourceLabels = "all",
+    mode: options.TransferMode = "multi-task",
+    preset: options.Preset = "tied",
+    steps: options.Steps = None,
+    members: options.Members = 10,
+    repeats: options.Repeats = 10,
+    seed: options.Seed = 0,
+    rows: options.Rows = None,
+    device: options.Device = "auto",
+    jobs: options.Jobs = None,
+    dask: options.Dask = None,
+    name: Annotated[str, typer.Option(help="Runs are called NAME-SOURCE-TARGET.")] = "stars",
+    data: options.Data = None,
+    force: Annotated[bool, typer.Option("--force", help="Make runs anew that are there.")] = False,
+    json_file: options.Json = None,
+) -> None:
+    """Carry labels over between EROS, MACHO and HiTS: the paper's three pairs, on what is ingested by these names.
+
+    Interrupt it whenever you like: the same command goes on with the draws that are missing.
+    """
+    from lcdvt.experiments.stars import run_stars
+
+    with progress_display("stars", "label draws") as progress:
+        result = run_stars(
+            labels, source_labels=source_labels, mode=mode, preset=preset, steps=steps, members=members,
+            repeats=repeats, seed=seed, rows=split_names(rows), device=device, jobs=jobs, dask=dask, name=name,
+            data=data, force=force, progress=progress,
+        )  # fmt: skip
+    for run in result.runs:
+        print_run(run)
+    for pair, lacking in result.left_out.items():
+        out.print(f"left out: {' → '.join(pair)} ({' and '.join(lacking)} not ingested)")
+    if json_file:
+        left_out = {"-".join(pair): list(lacking) for pair, lacking in result.left_out.items()}
+        write_json(json_file, {"runs": [run_record(run) for run in result.runs], "left_out": left_out})

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from lcdvt.protocol import RunResult
 
 
-def print_run(result: "RunResult", json_file: Path | None) -> None:
+def print_run(result: "RunResult", json_file: Path | None = None) -> None:
     """Print a run's table and what to do with the run; write the table's numbers where a file is wanted."""
     from lcdvt.table_formats import to_rich
 
