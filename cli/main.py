@@ -8,7 +8,9 @@ import typer
 from lcdvt import __version__
 from lcdvt.cli import experiment, features, runs, surveys
 from lcdvt.cli.console import err
+from lcdvt.cli.doctor import doctor
 from lcdvt.cli.ensemble import ensemble
+from lcdvt.cli.export import export
 from lcdvt.cli.extract import extract
 from lcdvt.cli.ingest import ingest
 from lcdvt.cli.predict import predict
@@ -61,6 +63,8 @@ app.command()(predict)
 app.command()(report)
 app.add_typer(runs.app, name="runs")
 app.command()(verify)
+app.command()(export)
+app.command()(doctor)
 app.command()(tune)
 app.add_typer(experiment.app, name="experiment")
 

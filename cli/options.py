@@ -5,16 +5,26 @@ from typing import Annotated
 
 import typer
 
+from lcdvt.cli.completion import run_names, survey_names
+
 Data = Annotated[Path | None, typer.Option(help="Workspace folder; default: $LCDVT_DATA or ./lcdvt-data.")]
 Json = Annotated[
     Path | None, typer.Option("--json", metavar="FILE", help="Write the numbers to this file, for scripts.")
 ]
 
+Run = Annotated[str, typer.Argument(help="A run's name (`lcdvt runs`) or folder.", autocompletion=run_names)]
+Runs = Annotated[
+    list[str], typer.Argument(help="Runs' names or folders.", metavar="RUN RUN...", autocompletion=run_names)
+]
+
 # of a run that is to be trained
 Sources = Annotated[
-    list[str], typer.Option("--source", help="An ingested survey with labels; may be given several times.")
+    list[str],
+    typer.Option(
+        "--source", help="An ingested survey with labels; may be given several times.", autocompletion=survey_names
+    ),
 ]
-Target = Annotated[str, typer.Option(help="The ingested survey to classify.")]
+Target = Annotated[str, typer.Option(help="The ingested survey to classify.", autocompletion=survey_names)]
 TargetLabels = Annotated[str, typer.Option(help="Labels of the target to use: 1%, 0.01, 25, 3/class or all.")]
 SourceLabels = Annotated[str, typer.Option(help="The same for each source.")]
 TransferMode = Annotated[str, typer.Option(help="multi-task or transfer.")]

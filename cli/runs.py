@@ -48,7 +48,7 @@ def list_all(context: typer.Context, data: options.Data = None, json_file: optio
 
 @app.command()
 def show(
-    run: Annotated[str, typer.Argument(help="A run's name or folder.")],
+    run: options.Run,
     form: Annotated[
         str | None,
         typer.Option("--format", help="Print the table alone, as markdown, latex, html, csv or json."),
@@ -88,7 +88,7 @@ def show(
 
 @app.command()
 def compare(
-    runs: Annotated[list[str], typer.Argument(help="Runs' names or folders.", metavar="RUN RUN...")],
+    runs: options.Runs,
     classes: Annotated[bool, typer.Option("--classes", help="Print F1 of each class, too.")] = False,
     data: options.Data = None,
     json_file: options.Json = None,

@@ -5,12 +5,13 @@ from typing import Annotated
 import typer
 
 from lcdvt.cli import options
+from lcdvt.cli.completion import survey_names
 from lcdvt.cli.console import progress_display
 from lcdvt.cli.results import print_run, split_names
 
 
 def train(
-    survey: Annotated[str, typer.Option(help="An ingested survey with labels.")],
+    survey: Annotated[str, typer.Option(help="An ingested survey with labels.", autocompletion=survey_names)],
     labels: Annotated[str, typer.Option(help="Labels to use: all, 10%, 0.1, 25 or 3/class.")] = "all",
     mode: Annotated[str, typer.Option(help="semi-supervised (unlabelled objects help) or supervised.")] = (
         "semi-supervised"
