@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Final, NamedTuple
 
+from lcdvt.catalogs.hats_folder import hats_partitions
 from lcdvt.errors import InputFileError
 
 MEMBER_SEPARATOR: Final = "::"
@@ -85,7 +86,7 @@ def list_files(paths: list[Path], ignored: set[Path], workspace: Path | None = N
             exists, is_file = path.exists(), path.is_file()
         if not exists:
             raise InputFileError(f"{path} does not exist: give a folder or file of light curves.")
-        names = [str(path)] if is_file else _walk(str(path), workspace)
+        names = [str(path)] if is_file else hats_partitions(path) or _walk(str(path), workspace)
         for name in names:
             # Only a file with an ignored name is worth the cost of finding out where it really is.
             if name.rpartition("/")[2] in ignored_names and Path(name).resolve() in ignored:

@@ -101,6 +101,8 @@ def _find(columns: list[str], names: tuple[str, ...]) -> str | None:
     lower: dict[str, str] = {}
     for column in columns:
         lower.setdefault(column.lower(), column)
+    for column in columns:  # a field of a nested column is known by its own name
+        lower.setdefault(column.rpartition(".")[2].lower(), column)
     return next((lower[name] for name in names if name in lower), None)
 
 

@@ -13,11 +13,14 @@ import pandas as pd
 
 from lcdvt.catalogs.detect import HEAD_BYTES, head_text
 from lcdvt.catalogs.files import open_stream, read_whole
+from lcdvt.catalogs.hats_folder import hats_partitions
+from lcdvt.catalogs.nested import flat_names, flattened
 from lcdvt.catalogs.survey import SEPARATOR_NAMES
 from lcdvt.errors import LcdvtError, SurveyError
 
 BYTES_LOOKED_AT: Final = 1 << 20
 ROWS_LOOKED_AT: Final = 20_000
+NESTED_ROWS_LOOKED_AT: Final = 100
 LINES_FOR_SEPARATOR: Final = 50
 MOST_HEADER_LINES: Final = 4
 """Names, types, units, dashes: beyond that, lines without a number are no header."""
@@ -50,7 +53,12 @@ class Sample:
 
 
 def look_at(path: Path) -> Sample:
-    """Look at the first rows of a file; of text no more than a mebibyte is read, however large the file is."""
+    """Look at the first rows of a file; of text no more than a mebibyte is read, however large the file is.
+
+    Of a HATS catalogue the first partition is looked at.
+    """
+    partitions = hats_partitions(path) if path.is_dir() else None
+    path = Path(partitions[0]) if partitions else path
     with open_stream(path) as stream:
         content = stream.read(BYTES_LOOKED_AT)
     if not content.strip():
@@ -88,7 +96,8 @@ def _parquet_sample(path: Path, kind: str) -> Sample:
     with path.open("rb") as raw:
         is_plain = raw.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC
     with pq.ParquetFile(path if is_plain else io.BytesIO(read_whole(str(path)))) as file:
-        batch = next(file.iter_batches(batch_size=ROWS_LOOKED_AT), None)
+        is_nested = flat_names(file.schema_arrow) != file.schema_arrow.names
+        batch = next(file.iter_batches(NESTED_ROWS_LOOKED_AT if is_nested else ROWS_LOOKED_AT), None)
         rows = file.metadata.num_rows
     if batch is None:
         return Sample(path, kind, b"", True, pd.DataFrame())
@@ -96,7 +105,7 @@ def _parquet_sample(path: Path, kind: str) -> Sample:
     content = io.BytesIO()
     pq.write_table(first_rows, content)
     # An index that pandas wrote is a column like any other here, and integers with gaps stay integers.
-    table = first_rows.to_pandas(ignore_metadata=True, integer_object_nulls=True)
+    table = flattened(first_rows).to_pandas(ignore_metadata=True, integer_object_nulls=True)
     table = table.loc[:, ~table.columns.duplicated()]
     return Sample(path, kind, content.getvalue(), batch.num_rows == rows, table)
 

@@ -4,7 +4,7 @@ import io
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -23,8 +23,13 @@ from lcdvt.catalogs.curves import (
     object_from_groups,
 )
 from lcdvt.catalogs.detect import Match
+from lcdvt.catalogs.nested import flat_names, flattened, stored_columns
 from lcdvt.catalogs.survey import Column, Format, Survey
 from lcdvt.errors import InputFileError
+
+ROWS_AT_ONCE: Final = 1 << 16
+NESTED_ROWS_AT_ONCE: Final = 256
+"""Each row of a nested table is a whole light curve."""
 
 
 def read_table_bytes(survey: Survey, match: Match, content: bytes, name: str) -> RawCurves:
@@ -33,7 +38,7 @@ def read_table_bytes(survey: Survey, match: Match, content: bytes, name: str) ->
     wanted = [str(column) for column in form.used_columns]
     try:
         if form.type == "parquet":
-            table = pq.read_table(io.BytesIO(content))
+            table = flattened(pq.read_table(io.BytesIO(content)), wanted)
         else:
             table = _astropy_table(form.type, content, wanted)
     except Exception as error:  # the libraries raise a dozen kinds for a damaged file
@@ -65,12 +70,14 @@ def parquet_batches(path: Path, form: Format) -> Iterator[pa.Table]:
     """Stream the needed columns of a Parquet file that may be larger than memory."""
     try:
         with pq.ParquetFile(path) as file:
-            missing = [str(column) for column in form.used_columns if str(column) not in file.schema_arrow.names]
+            wanted, names = [str(column) for column in form.used_columns], flat_names(file.schema_arrow)
+            missing = [column for column in wanted if column not in names]
             if missing:
-                has = ", ".join(file.schema_arrow.names[:20])
-                raise InputFileError(f"{path} has no column {missing[0]!r}; it has {has}.")
-            for batch in file.iter_batches(columns=[str(column) for column in form.used_columns]):
-                yield pa.Table.from_batches([batch])
+                raise InputFileError(f"{path} has no column {missing[0]!r}; it has {', '.join(names[:20])}.")
+            is_nested = names != file.schema_arrow.names
+            rows = NESTED_ROWS_AT_ONCE if is_nested else ROWS_AT_ONCE
+            for batch in file.iter_batches(rows, columns=stored_columns(file.schema_arrow, wanted)):
+                yield flattened(pa.Table.from_batches([batch]), wanted)
     except (pa.ArrowException, OSError) as error:
         raise InputFileError(f"{path} is a damaged parquet file: {str(error).splitlines()[0]}") from error
 

@@ -23,6 +23,7 @@ _PUBLIC: dict[str, str] = {
     "StoredSurvey": "lcdvt.workspace",
     "Survey": "lcdvt.catalogs.survey",
     "ensemble": "lcdvt.transfer_run",
+    "export_hats": "lcdvt.hats_export",
     "extract": "lcdvt.features.extraction",
     "extract_survey": "lcdvt.recompute",
     "RunResult": "lcdvt.protocol",

@@ -3,8 +3,6 @@
 Part by part, so that memory stays flat; nothing is written.
 """
 
-import itertools
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,8 +22,8 @@ from lcdvt.known_objects import hashed_ids
 from lcdvt.manifest import Journal, while_nobody_writes
 from lcdvt.names import BAND, OBJECT_ID, n_epochs_column
 from lcdvt.objects import objects_schema
-from lcdvt.part import PART
 from lcdvt.progress import Progress, silent
+from lcdvt.stored_objects import objects_by_part
 from lcdvt.workspace import PARTS, SurveyFolder, part_name, read_part
 
 REPAIR: Final = "rebuild it with `lcdvt ingest --repair` and the same input"
@@ -105,7 +103,7 @@ class _SurveyCheck:
             if not self._objects_schema_is_right():
                 return
             seen = set()
-            for number, objects in self._objects_by_part():
+            for number, objects in objects_by_part(self.folder.objects):
                 seen.add(part_name(number))
                 self._check_part(part_name(number), objects)
                 progress(self.checked.objects, None)
@@ -121,21 +119,6 @@ class _SurveyCheck:
         if found != wanted:
             self.checked.add(self.folder.objects, f"has the columns {_columns(found)}, not {_columns(wanted)}", RESUME)
         return bool(found == wanted)
-
-    def _objects_by_part(self) -> Iterator[tuple[int, pa.Table]]:
-        """Yield the objects table part by part; the objects of a part stand together in it."""
-        waiting: pa.Table | None = None
-        with pq.ParquetFile(self.folder.objects) as file:
-            for batch in file.iter_batches():
-                table = pa.Table.from_batches([batch])
-                table = table if waiting is None else pa.concat_tables([waiting, table])
-                numbers = table[PART].to_numpy()
-                edges = [0, *(np.flatnonzero(np.diff(numbers)) + 1), len(numbers)]
-                for start, stop in itertools.pairwise(edges[:-1]):
-                    yield int(numbers[start]), table.slice(start, stop - start)
-                waiting = table.slice(edges[-2])
-        if waiting is not None and waiting.num_rows:
-            yield int(waiting[PART][0].as_py()), waiting
 
     def _check_part(self, name: str, objects: pa.Table) -> None:
         ids = objects[OBJECT_ID].to_pylist()
