@@ -108,7 +108,7 @@ def sample_survey(saved: SavedRun, stored: StoredSurvey, *, most_stars: int = MO
     sizes = [pq.ParquetFile(part).metadata.num_rows for part in parts]
     if not sum(sizes):
         raise LatentMapError(f"survey {stored.name!r} has no features: run `lcdvt extract {stored.name}`.")
-    chosen = np.sort(np.random.default_rng(seed).permutation(sum(sizes))[:most_stars])
+    chosen = draw_rows(sum(sizes), most_stars, seed)
     frames, start = [], 0
     for part, size in zip(parts, sizes, strict=True):
         rows = chosen[(chosen >= start) & (chosen < start + size)] - start
@@ -121,6 +121,11 @@ def sample_survey(saved: SavedRun, stored: StoredSurvey, *, most_stars: int = MO
     wanted = pc.field(OBJECT_ID).isin(features[OBJECT_ID].tolist())
     objects = pds.dataset(stored.folder.objects).to_table(columns=[OBJECT_ID, LABEL], filter=wanted).to_pandas()
     return SurveyData(stored.name, features, objects.set_index(OBJECT_ID)[LABEL])
+
+
+def draw_rows(rows: int, most: int, seed: int) -> NDArray[np.int64]:
+    """Return the sorted numbers of some rows, each equally likely, without a list of all."""
+    return np.sort(np.random.default_rng(seed).choice(rows, min(rows, most), replace=False, shuffle=False))
 
 
 def surveys_of(dataset: Dataset) -> list[SurveyData]:
@@ -217,7 +222,7 @@ def plot_latent(
 
 
 def _draw_components(axes: "Axes", saved: SavedRun, colours: Mapping[str, str], places: NDArray[np.float64]) -> None:
-    """Draw one and two standard deviations of each component, with its name outside of everything."""
+    """Draw one and two standard deviations of each component, with its name outside of its stars."""
     from matplotlib.patches import Circle
 
     model = saved.config.model
@@ -229,7 +234,9 @@ def _draw_components(axes: "Axes", saved: SavedRun, colours: Mapping[str, str], 
             # the ink of the page, because the stars of the class have its colour
             axes.add_patch(Circle(corner, radius, fill=False, linewidth=1.2, alpha=opacity, zorder=4))
         outward = corner / np.linalg.norm(corner)
-        farthest = max((places @ outward).max(initial=0.0), np.linalg.norm(corner) + 2 * model.component_sigma)
+        reach = places @ outward
+        around = reach > np.linalg.norm(places, axis=1) * np.cos(np.pi / len(classes))
+        farthest = max(reach[around].max(initial=0.0), np.linalg.norm(corner) + 2 * model.component_sigma)
         beyond = outward * (farthest + 0.12 * model.component_distance)
         axes.text(*beyond, name, color=colours[name], ha="center", va="center", fontweight="bold", zorder=5)
 

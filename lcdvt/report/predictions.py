@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
+from lcdvt.latent_map import draw_rows
 from lcdvt.names import LABEL, OBJECT_ID
 from lcdvt.report.material import ReportError
 
@@ -55,7 +55,7 @@ def read_predictions(
     try:
         file = pq.ParquetFile(path)
         objects = file.metadata.num_rows
-        chosen = np.sort(np.random.default_rng(seed).permutation(objects)[:most_stars])
+        chosen = draw_rows(objects, most_stars, seed)
         columns = [*COLUMNS, *(f"p_{name}" for name in classes)]
         sample: list[pd.DataFrame] = []
         lowest: dict[str, pd.DataFrame] = {}

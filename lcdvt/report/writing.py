@@ -89,7 +89,7 @@ def write_report(
         progress(number, len(materials))
     parts.append(Part("citations", "What to cite", _citations(materials)))
     title = " · ".join(dict.fromkeys(run.title for run in materials))
-    text = page(f"{title}: labels carried over", _introduction(materials), parts)
+    text = page(f"lcdvt report: {title}", _introduction(materials), parts)
     write_atomically(path, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))
     return ReportResult(
         path=path,
