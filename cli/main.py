@@ -11,7 +11,6 @@ from lcdvt.cli.console import err
 from lcdvt.cli.doctor import doctor
 from lcdvt.cli.ensemble import ensemble
 from lcdvt.cli.export import export
-from lcdvt.cli.export import export
 from lcdvt.cli.extract import extract
 from lcdvt.cli.ingest import ingest
 from lcdvt.cli.predict import predict
@@ -64,7 +63,6 @@ app.command()(predict)
 app.command()(report)
 app.add_typer(runs.app, name="runs")
 app.command()(verify)
-app.command()(export)
 app.command()(export)
 app.command()(doctor)
 app.command()(tune)
