@@ -20,7 +20,7 @@ from lcdvt.errors import InputFileError, LcdvtError
 
 CLASSES: Final = tuple(str(digit) for digit in range(10))
 NAMES: Final = ("mnist", "usps")
-HIGHEST_PIXEL: Final = 255
+HIGHEST_PIXEL: Final = np.float32(255)
 VALIDATION_SHARE: Final = 1 / 6
 # The validation part is the same for every run: it stands for the test set while settings are chosen.
 VALIDATION_SEED: Final = 0

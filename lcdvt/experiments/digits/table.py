@@ -40,6 +40,7 @@ PUBLISHED: Final[Mapping[str, Mapping[Row, tuple[float, float]]]] = {
     },
 }
 
+# Rows whose means look the same in the table are equally good.
 BEST_DECIMALS: Final = 2
 # The confusion matrix is of the first of these that was run.
 CONFUSED: Final[tuple[TrainingMode, ...]] = ("semi-supervised", "transfer", "multi-task", "supervised")
