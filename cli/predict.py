@@ -1,15 +1,18 @@
 """`lcdvt predict`: a saved run on new light curves."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from lcdvt.cli import options
 from lcdvt.cli.console import out, progress_display
+from lcdvt.cli.results import write_json
 
 
 def predict(
-    run: Annotated[str, typer.Argument(help="A run's name (`lcdvt runs`) or folder.")],
+    run: options.Run,
     what: Annotated[str, typer.Argument(help="An ingested survey, or raw light curves.", metavar="SURVEY|PATH")],
     output: Annotated[Path, typer.Option("--out", help="The table to write: .parquet, .csv, .fits or .vot.")],
     like: Annotated[str | None, typer.Option(help="Use this survey's layers; default: same name, else target.")] = None,
@@ -18,8 +21,9 @@ def predict(
     dask: Annotated[
         str | None, typer.Option(help="Send the batches to this Dask scheduler (tcp://…), or 'local'.")
     ] = None,
-    data: Annotated[Path | None, typer.Option(help="Workspace folder; default: $LCDVT_DATA or ./lcdvt-data.")] = None,
+    data: options.Data = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the table.")] = False,
+    json_file: options.Json = None,
 ) -> None:
     """Classify light curves: probability per class, best class, entropy and disagreement of the members."""
     from lcdvt.prediction import predict as classify
@@ -29,6 +33,8 @@ def predict(
             run, what, output, like=like, survey=survey, jobs=jobs, dask=dask, data=data, force=force,
             progress=progress,
         )  # fmt: skip
+    if json_file:
+        write_json(json_file, {**asdict(result), "path": str(result.path)})
     out.print(f"{result.objects} objects of {result.survey} classified by {result.run}: {result.path}", markup=False)
     for label, count in result.classes.items():
         out.print(f"  {label} {count}", markup=False)

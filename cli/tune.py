@@ -5,7 +5,9 @@ from typing import Annotated
 
 import typer
 
+from lcdvt.cli import options
 from lcdvt.cli.console import out, progress_display
+from lcdvt.cli.results import write_json
 
 SHOWN_TRIALS = 10
 # The paper's letters keep the table narrow.
@@ -27,7 +29,8 @@ def tune(
     scaling: Annotated[str, typer.Option(help="survey, pooled, rank or none.")] = "rank",
     seed: Annotated[int, typer.Option(help="Of the label draw, the trials and the folds.")] = 0,
     results: Annotated[Path | None, typer.Option("--out", help="The results file (JSON lines).")] = None,
-    data: Annotated[Path | None, typer.Option(help="The workspace.")] = None,
+    data: options.Data = None,
+    json_file: options.Json = None,
 ) -> None:
     """Search hyper-parameters by 5-fold macro F1 of semi-supervised training; stop and go on at will."""
     from dataclasses import replace
@@ -62,3 +65,7 @@ def tune(
         table.add_row(*(f"{value:.4g}" for value in row))
     out.print(table)
     out.print(f"all trials: {path}", markup=False)
+    if json_file:
+        # a trial that broke has no score
+        trials_found = found.astype(object).where(found.notna(), None).to_dict(orient="records")
+        write_json(json_file, {"survey": survey, "labels": str(budget), "seed": seed, "trials": trials_found})

@@ -112,28 +112,15 @@ def test_the_saved_run_loads(result):
     assert load_run(result.folder).description.surveys == ("old", "new")
 
 
-def test_the_command_prints_the_table_and_writes_json(data, lcdvt, tmp_path):
-    arguments = [
-        "--source",
-        "old",
-        "--target",
-        "new",
-        "--labels",
-        "10%",
-        "--members",
-        1,
-        "--repeats",
-        1,
-        "--steps",
-        10,
-        "--rows",
-        "forest-target",
-    ]
-    answer = lcdvt("transfer", *arguments, "--jobs", 1, "--data", data, "--name", "cli", "--json", tmp_path / "t.json")
+def test_the_command_prints_the_table_and_writes_json(data, lcdvt_here, tmp_path):
+    options = "--source old --target new --labels 10% --members 1 --repeats 1 --steps 10 --rows forest-target --jobs 1"
+    answer = lcdvt_here("transfer", *options.split(), "--data", data, "--name", "cli", "--json", tmp_path / "t.json")
     assert answer.returncode == 0, answer.stderr
     assert "Random forest" in answer.stdout
     assert "macro F1" in answer.stdout
-    assert "forest-target" in json.dumps(json.loads((tmp_path / "t.json").read_text()))
+    record = json.loads((tmp_path / "t.json").read_text())
+    assert [row["name"] for row in record["rows"]] == ["forest-target", "dvt-ensemble"]
+    assert (record["run"], record["simulated"]) == ("cli", True)
 
 
 @pytest.mark.parametrize(
@@ -155,6 +142,17 @@ def test_what_cannot_be_transferred_is_one_sentence(result, data, lcdvt_here, ar
     assert answer.returncode == 2, answer.stdout + answer.stderr
     assert said in answer.stderr
     assert "Traceback" not in answer.stderr
+
+
+def test_the_command_predict_writes_its_counts_as_json(result, data, lcdvt_here, tmp_path):
+    arguments = ("predict", "first", "new", "--out", tmp_path / "s.csv", "--data", data, "--json", tmp_path / "s.json")
+    answer = lcdvt_here(*arguments)
+    assert answer.returncode == 0, answer.stderr
+    counts = json.loads((tmp_path / "s.json").read_text())
+    assert (counts["run"], counts["survey"], counts["objects"]) == ("first", "new", 160)
+    assert sum(counts["classes"].values()) + counts["without_features"] == 160
+    again = lcdvt_here(*arguments)
+    assert again.returncode == 2 and "exists: use --force" in again.stderr
 
 
 @pytest.mark.parametrize(

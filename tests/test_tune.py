@@ -95,11 +95,27 @@ def test_the_command_on_an_ingested_survey(
     for arguments in (
         ("simulate", "hits", "raw", "--objects", 120),
         ("ingest", "raw", "--survey", "hits", "--jobs", 1),
-        ("tune", "--survey", "hits", "--labels", "50%", "--trials", 1, "--steps", 20, "--out", "tune.jsonl"),
+        (
+            "tune",
+            "--survey",
+            "hits",
+            "--labels",
+            "50%",
+            "--trials",
+            1,
+            "--steps",
+            20,
+            "--out",
+            "tune.jsonl",
+            "--json",
+            "best.json",
+        ),
     ):
         done = lcdvt(*arguments)
         assert done.returncode == 0, done.stderr
     assert "macro_f1" in done.stdout
+    (trial,) = json.loads((tmp_path / "best.json").read_text())["trials"]
+    assert 0 <= trial["macro_f1"] <= 100
     assert best_config(tmp_path / "tune.jsonl").training.steps == 20
     wrong = lcdvt("tune", "--survey", "hits", "--scaling", "magic")
     assert wrong.returncode == 2
