@@ -200,7 +200,8 @@ def plot_latent(
             # in random order: drawn class by class, the last class would hide the others
             order = rng.permutation(len(points.places))
             axes.scatter(
-                *points.places[order].T,
+                points.places[order, 0],
+                points.places[order, 1],
                 s=13,
                 c=[colours[name] for name in points.class_names[order]],
                 marker=marker,
@@ -238,7 +239,9 @@ def _draw_components(axes: "Axes", saved: SavedRun, colours: Mapping[str, str], 
         around = reach > np.linalg.norm(places, axis=1) * np.cos(np.pi / len(classes))
         farthest = max(reach[around].max(initial=0.0), np.linalg.norm(corner) + 2 * model.component_sigma)
         beyond = outward * (farthest + 0.12 * model.component_distance)
-        axes.text(*beyond, name, color=colours[name], ha="center", va="center", fontweight="bold", zorder=5)
+        axes.text(
+            beyond[0], beyond[1], name, color=colours[name], ha="center", va="center", fontweight="bold", zorder=5
+        )
 
 
 def _at_most(survey: SurveyData, most_stars: int, seed: int) -> SurveyData:

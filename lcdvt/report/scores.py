@@ -49,7 +49,7 @@ def confusion(run: RunMaterial) -> str:
     rival = best_rival(run)
     names = {DVT_ENSEMBLE: "DVT ensemble"} | ({rival.name: row_name(rival)} if rival else {})
     tables = [
-        _confusion_table(run, sum(draw.rows[key].confusion for draw in run.draws), name)
+        _confusion_table(run, np.sum([draw.rows[key].confusion for draw in run.draws], axis=0), name)
         for key, name in names.items()
         if all(key in draw.rows for draw in run.draws)
     ]

@@ -15,7 +15,7 @@ INK: Final = "#0d0e0f"
 DOTS_PER_INCH: Final = 160
 """Of scatter plots, which are pixels inside the drawing: thousands of stars as shapes would make a heavy page."""
 
-_STYLE: Final[dict[str, Any]] = {
+_STYLE: Final[Any] = {
     "svg.fonttype": "none",  # text stays text: it can be searched, copied and read aloud
     "svg.hashsalt": "lcdvt",  # the same figure is the same bytes
     "font.sans-serif": ["DejaVu Sans"],
