@@ -14,6 +14,7 @@ def ensemble(
     target: options.Target,
     labels: options.TargetLabels = "1%",
     source_labels: options.SourceLabels = "all",
+    classes: options.Classes = None,
     mode: options.TransferMode = "multi-task",
     preset: options.Preset = "tied",
     steps: options.Steps = None,
@@ -37,8 +38,8 @@ def ensemble(
 
     with progress_display("ensemble", "label draws") as progress:
         result = run(
-            source, target, labels, source_labels=source_labels, mode=mode, preset=preset, steps=steps,
-            members=members, repeats=repeats, seed=seed, rows=split_names(rows), device=device, jobs=jobs, dask=dask,
-            name=name, data=data, force=force, progress=progress,
+            source, target, labels, source_labels=source_labels, classes=split_names(classes), mode=mode,
+            preset=preset, steps=steps, members=members, repeats=repeats, seed=seed, rows=split_names(rows), device=device,
+            jobs=jobs, dask=dask, name=name, data=data, force=force, progress=progress,
         )  # fmt: skip
     print_run(result, json_file)

@@ -9,7 +9,8 @@ from lcdvt.cli.completion import run_names, survey_names
 
 Data = Annotated[Path | None, typer.Option(help="Workspace folder; default: $LCDVT_DATA or ./lcdvt-data.")]
 Json = Annotated[
-    Path | None, typer.Option("--json", metavar="FILE", help="Write the numbers to this file, for scripts.")
+    Path | None,
+    typer.Option("--json", metavar="FILE", dir_okay=False, help="Write the numbers to this file, for scripts."),
 ]
 
 Run = Annotated[str, typer.Argument(help="A run's name (`lcdvt runs`) or folder.", autocompletion=run_names)]
@@ -27,6 +28,9 @@ Sources = Annotated[
 Target = Annotated[str, typer.Option(help="The ingested survey to classify.", autocompletion=survey_names)]
 TargetLabels = Annotated[str, typer.Option(help="Labels of the target to use: 1%, 0.01, 25, 3/class or all.")]
 SourceLabels = Annotated[str, typer.Option(help="The same for each source.")]
+Classes = Annotated[
+    str | None, typer.Option(help="Classes to tell apart, separated by commas; default: all with labels on both sides.")
+]
 TransferMode = Annotated[str, typer.Option(help="multi-task or transfer.")]
 Preset = Annotated[str, typer.Option(help="The model's numbers: tied, paper or robust.")]
 Steps = Annotated[int | None, typer.Option(min=1, help="Training steps; default: the preset's.")]

@@ -13,6 +13,9 @@ from lcdvt.cli.results import print_run, split_names
 def train(
     survey: Annotated[str, typer.Option(help="An ingested survey with labels.", autocompletion=survey_names)],
     labels: Annotated[str, typer.Option(help="Labels to use: all, 10%, 0.1, 25 or 3/class.")] = "all",
+    classes: Annotated[
+        str | None, typer.Option(help="Classes to tell apart, separated by commas; default: all with labels.")
+    ] = None,
     mode: Annotated[str, typer.Option(help="semi-supervised (unlabelled objects help) or supervised.")] = (
         "semi-supervised"
     ),
@@ -40,7 +43,7 @@ def train(
 
     with progress_display("train", "draws") as progress:
         result = run(
-            survey, labels, mode=mode, preset=preset, steps=steps, members=members,  # type: ignore[arg-type]
+            survey, labels, classes=split_names(classes), mode=mode, preset=preset, steps=steps, members=members,  # type: ignore[arg-type]
             repeats=repeats, seed=seed, rows=split_names(rows), device=device, jobs=jobs, dask=dask, name=name,
             data=data, force=force, progress=progress,
         )  # fmt: skip

@@ -14,6 +14,7 @@ def transfer(
     target: options.Target,
     labels: options.TargetLabels = "1%",
     source_labels: options.SourceLabels = "all",
+    classes: options.Classes = None,
     mode: options.TransferMode = "multi-task",
     preset: options.Preset = "tied",
     steps: options.Steps = None,
@@ -38,7 +39,7 @@ def transfer(
     with progress_display("transfer", "label draws") as progress:
         result = run(
             source, target, labels, source_labels=source_labels, mode=mode,  # type: ignore[arg-type]
-            preset=preset, steps=steps, members=members, repeats=repeats, seed=seed, rows=split_names(rows),
-            device=device, jobs=jobs, dask=dask, name=name, data=data, force=force, progress=progress,
+            classes=split_names(classes), preset=preset, steps=steps, members=members, repeats=repeats, seed=seed,
+            rows=split_names(rows), device=device, jobs=jobs, dask=dask, name=name, data=data, force=force, progress=progress,
         )  # fmt: skip
     print_run(result, json_file)

@@ -122,7 +122,7 @@ class Dataset:
         drawn = np.full(len(self.y), UNLABELLED, dtype=np.int64)
         for number, budget in enumerate(budgets):
             places = np.flatnonzero(self.rows_of(number))
-            kept = places[draw_labels(self.y[places], budget, seed)]
+            kept = places[draw_labels(self.y[places], budget, seed, self.classes)]
             drawn[kept] = self.y[kept]
         return drawn
 

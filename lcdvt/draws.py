@@ -6,6 +6,7 @@ each class, then goes on so that each beginning of it has the classes in the sur
 draw lies inside the 5 % draw of the same seed.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -54,7 +55,9 @@ class LabelBudget:
         return f"{self.amount:g}/class" if self.kind == "per class" else f"{self.amount:g}"
 
 
-def draw_labels(y: NDArray[np.integer], budget: LabelBudget, seed: int) -> NDArray[np.int64]:
+def draw_labels(
+    y: NDArray[np.integer], budget: LabelBudget, seed: int, classes: Sequence[str] = ()
+) -> NDArray[np.int64]:
     """Return the places of the objects whose label is kept, in ascending order.
 
     Parameters
@@ -65,6 +68,8 @@ def draw_labels(y: NDArray[np.integer], budget: LabelBudget, seed: int) -> NDArr
         How many.
     seed
         The same seed gives nested draws for growing budgets.
+    classes
+        Names of the class numbers, for messages.
     """
     members = _shuffled_by_class(y, seed)
     if not members:
@@ -74,8 +79,9 @@ def draw_labels(y: NDArray[np.integer], budget: LabelBudget, seed: int) -> NDArr
     if budget.kind == "per class":
         short = [number for number, size in sizes.items() if size < budget.amount]
         if short:
+            name = classes[short[0]] if classes else f"number {short[0]}"
             raise LabelDrawError(
-                f"--labels {budget}: class number {short[0]} has {sizes[short[0]]} labelled objects; ask for fewer."
+                f"--labels {budget}: class {name} has {sizes[short[0]]} labelled objects; ask for fewer."
             )
         counts = dict.fromkeys(sizes, int(budget.amount))
     else:

@@ -66,6 +66,8 @@ class Plan:
         What `metrics.json` says of how the run was made.
     folds
         Whether draws hold out folds.
+    left_out
+        Classes that the surveys have, and that the run does not tell apart.
     """
 
     surveys: tuple[StoredSurvey, ...]
@@ -73,6 +75,7 @@ class Plan:
     tasks: tuple[DrawTask, ...]
     settings: Mapping[str, Any]
     folds: bool = False
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -274,6 +277,7 @@ def _circumstances(plan: Plan, draws: list[DrawRecord]) -> Circumstances:
         members=plan.tasks[0].members,
         simulated=any(each.is_simulated for each in plan.surveys),
         folds=plan.folds,
+        left_out=plan.left_out,
     )
 
 

@@ -47,11 +47,13 @@ def growing_folder(folder: Path) -> Path:
 
 def publish(folder: Path) -> None:
     """Move the run to its place; a run that was there before is gone only then."""
-    replaced = folder.with_name(f".{folder.name}.replaced")
+    growing, replaced = growing_folder(folder), folder.with_name(f".{folder.name}.replaced")
     with writable(folder.parent):
+        for leftover in growing.rglob(f".*{UNFINISHED_SUFFIX}"):  # of a process that was killed while it wrote
+            leftover.unlink()
+        write_checksums(growing)
         shutil.rmtree(replaced, ignore_errors=True)
         if folder.exists():
             folder.rename(replaced)
-        write_checksums(growing_folder(folder))
-        growing_folder(folder).rename(folder)
+        growing.rename(folder)
         shutil.rmtree(replaced, ignore_errors=True)

@@ -116,15 +116,29 @@ def load_run(folder: Path) -> SavedRun:
     except (OSError, SafetensorError, RuntimeError) as error:
         reason = str(error).splitlines()[0]
         raise StoreError(f"{folder / WEIGHTS_FILE}: the weights do not fit the run ({reason}); train again.") from error
-    history = folder / HISTORY_FILE
     return SavedRun(
         config=config,
         description=description,
         model=model.eval(),
-        scaler=Scaler.from_json(_read_json(folder / SCALER_FILE)),
+        scaler=_read_scaler(folder / SCALER_FILE),
         metrics=_read_json(folder / METRICS_FILE),
-        history=pd.read_parquet(history) if history.is_file() else pd.DataFrame(),
+        history=_read_history(folder / HISTORY_FILE),
     )
+
+
+def _read_scaler(path: Path) -> Scaler:
+    try:
+        return Scaler.from_json(_read_json(path))
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(f"{path}: not what lcdvt wrote ({error!r}); the run is damaged, train again.") from error
+
+
+def _read_history(path: Path) -> pd.DataFrame:
+    try:
+        return pd.read_parquet(path) if path.is_file() else pd.DataFrame()
+    except (OSError, ValueError) as error:  # a damaged Parquet file is a ValueError to pyarrow
+        reason = str(error).splitlines()[0]
+        raise StoreError(f"{path}: cannot be read ({reason}); the run is damaged, train again.") from error
 
 
 def train_resumable(

@@ -24,6 +24,7 @@ def to_record(table: ResultTable) -> dict[str, Any]:
         "title": table.title,
         "simulated": circumstances.simulated,
         "folds": circumstances.folds,
+        "left_out": list(circumstances.left_out),
         "sources": list(circumstances.sources),
         "target": circumstances.target,
         "classes": list(circumstances.classes),
@@ -100,7 +101,9 @@ def from_record(record: Mapping[str, Any], where: str) -> ResultTable:
             seeds=tuple(record["seeds"]),
             members=record["members"],
             simulated=record["simulated"],
-            folds=record.get("folds", False),  # tables of lcdvt 0.1 do not say, and had none
+            # the first tables of version 1 do not say, and had none
+            folds=record.get("folds", False),
+            left_out=tuple(record.get("left_out", ())),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise TableError(f"{where} is not a table that lcdvt wrote ({error}): make it again with --json.") from error

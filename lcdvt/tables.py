@@ -42,6 +42,8 @@ class Circumstances:
         Whether any of the surveys is simulated; then the table says so.
     folds
         Whether each draw held out one fold of the labels instead of drawing a few.
+    left_out
+        Classes that not both sides have labels of: their objects took part without a label and were not scored.
     """
 
     sources: tuple[str, ...]
@@ -53,6 +55,7 @@ class Circumstances:
     members: int | None
     simulated: bool
     folds: bool = False
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -225,6 +228,8 @@ def _notes(scores: Sequence[DrawScores], circumstances: Circumstances, has_publi
     total = sum(circumstances.class_mix.values())
     mix = ", ".join(f"{name} {count} ({100 * count / total:.1f} %)" for name, count in circumstances.class_mix.items())
     notes.append(f"Class mix of {'the target' if target else circumstances.target}: {mix}.")
+    if circumstances.left_out:
+        notes.append(f"Left out, for not both sides have labels of them: {', '.join(circumstances.left_out)}.")
     notes.append(f"Seeds: {', '.join(map(str, circumstances.seeds))}.")
     reading = "Bold: best of our rows without the upper bounds."
     if any(row.is_upper_bound for row in scores) or has_published:

@@ -16,7 +16,7 @@ from lcdvt.progress import Progress, silent
 from lcdvt.protocol import ONE_SURVEY_ROWS, Plan, RunResult, carry_out
 from lcdvt.run_folder import check_free, run_folder
 from lcdvt.scaling import ScalingMethod
-from lcdvt.transfer_run import check_rows, choose_config, describe_making
+from lcdvt.transfer_run import check_rows, check_seed, choose_config, describe_making
 from lcdvt.workspace import open_survey
 
 DEFAULT_ROWS = ("forest-target", DVT_TOP)
@@ -31,6 +31,7 @@ def train(
     survey: str,
     labels: str | float = "all",
     *,
+    classes: Sequence[str] | None = None,
     mode: TrainingMode = "semi-supervised",
     preset: str = "tied",
     steps: int | None = None,
@@ -59,6 +60,8 @@ def train(
         An ingested survey with labels.
     labels
         How many of its labels may be used: "all", "10%", "25", "3/class" or a share.
+    classes
+        The classes to tell apart; None for all that have labels.
     mode
         "semi-supervised" (unlabelled objects help), or "supervised".
     preset, steps
@@ -92,6 +95,7 @@ def train(
     if members < 1 or repeats < (2 if uses_all else 1):
         least = "two folds" if uses_all else "one draw"
         raise TrainError(f"--members {members} --repeats {repeats}: at least one member and {least} are needed.")
+    check_seed(seed)
     config = choose_config(preset, mode, steps)
     stored = open_survey(survey, data)
     folder = run_folder(name or survey, data)
@@ -99,7 +103,7 @@ def train(
     (tables,) = aligned_surveys([stored])
     if tables.labels.dropna().empty:
         raise TrainError(f"{survey} has no labels: ingest it with --catalog, or choose another survey.")
-    dataset = build_dataset([tables])
+    dataset = build_dataset([tables], classes=classes)
     drawn = (
         [dataset.y, *_without_each_fold(dataset, repeats, seed)]
         if uses_all
@@ -118,6 +122,7 @@ def train(
             **describe_making([stored], preset=preset, scaling=scaling, seed=seed, repeats=repeats),
         },
         folds=uses_all,
+        left_out=tuple(sorted(set(tables.labels.dropna()) - set(dataset.classes))),
     )
     return carry_out(plan, folder, force=force, jobs=jobs, dask=dask, progress=progress)
 

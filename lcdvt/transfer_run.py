@@ -29,6 +29,7 @@ def transfer(
     labels: str | float = "1%",
     *,
     source_labels: str = "all",
+    classes: Sequence[str] | None = None,
     mode: TrainingMode = "multi-task",
     preset: str = "tied",
     steps: int | None = None,
@@ -60,6 +61,8 @@ def transfer(
         How many of the target's labels may be used: "1%", "25", "3/class" or a share.
     source_labels
         The same for each source.
+    classes
+        The classes to tell apart; None for those of which the target and a source have labels.
     mode
         "multi-task" (all surveys at once) or "transfer" (sources first, shared layers then fixed).
     preset, steps
@@ -91,6 +94,7 @@ def transfer(
         raise TransferError(f"--mode {mode}: a transfer is multi-task or transfer; `lcdvt train` has the others.")
     if members < 1 or repeats < 1:
         raise TransferError(f"--members {members} --repeats {repeats}: at least one of each is needed.")
+    check_seed(seed)
     if target in sources:
         raise TransferError(f"{target} is both source and target: name two different surveys.")
     config = choose_config(preset, mode, steps)
@@ -98,7 +102,7 @@ def transfer(
     surveys = tuple(open_survey(each, data) for each in (*sources, target))
     folder = run_folder(name or f"{'+'.join(sources)}-{target}", data)
     check_free(folder, force or reuse)
-    dataset = _dataset(surveys)
+    dataset, left_out = _dataset(surveys, classes)
     budgets = [*[source_budget] * len(sources), target_budget]
     plan = Plan(
         surveys=surveys,
@@ -113,6 +117,7 @@ def transfer(
             "source_labels": str(source_budget),
             **describe_making(surveys, preset=preset, scaling=scaling, seed=seed, repeats=repeats),
         },
+        left_out=left_out,
     )
     return carry_out(plan, folder, force=force, reuse=reuse, jobs=jobs, dask=dask, progress=progress)
 
@@ -160,23 +165,37 @@ def choose_config(preset: str, mode: TrainingMode, steps: int | None) -> DVTConf
     return replace(config, training=training)
 
 
+def check_seed(seed: int) -> None:
+    """Refuse a seed that no generator of random numbers takes."""
+    if seed < 0:
+        raise TransferError(f"--seed {seed}: give 0 or more.")
+
+
 def describe_making(surveys: Sequence[StoredSurvey], **settings: Any) -> dict[str, Any]:
     """Return what a run's `metrics.json` says of how it was made: settings, citations, whether simulated."""
     simulated = any(each.is_simulated for each in surveys)
     return {**settings, "simulated": simulated, "citations": {each.name: each.survey.citation for each in surveys}}
 
 
-def _dataset(stored: Sequence[StoredSurvey]) -> Dataset:
-    """Put the surveys together with the classes that the target and at least one source have."""
+def _dataset(stored: Sequence[StoredSurvey], classes: Sequence[str] | None) -> tuple[Dataset, tuple[str, ...]]:
+    """Put the surveys together, with the classes wanted or those that both sides have; and what is left out."""
     surveys = aligned_surveys(stored)
     known = [set(survey.labels.dropna()) for survey in surveys]
-    for survey, classes in zip(surveys, known, strict=True):
-        if not classes:
+    for survey, found in zip(surveys, known, strict=True):
+        if not found:
             raise TransferError(f"{survey.name} has no labels: ingest it with --catalog, or choose another survey.")
-    shared = sorted(set.union(*known[:-1]) & known[-1])
+    at_source, at_target, target = set.union(*known[:-1]), known[-1], surveys[-1].name
+    shared = sorted(at_source & at_target)
+    for name in classes or ():
+        if name not in shared:
+            lacking = target if name not in at_target else " + ".join(survey.name for survey in surveys[:-1])
+            raise TransferError(
+                f"--classes {name}: {lacking} has not a single labelled object of it; choose from {', '.join(shared)}."
+            )
     if len(shared) < 2:
         raise TransferError(
-            f"the sources have {', '.join(sorted(set.union(*known[:-1])))} and {surveys[-1].name} has "
-            f"{', '.join(sorted(known[-1]))}: at least two classes in common are needed."
+            f"the sources have {', '.join(sorted(at_source))} and {target} has {', '.join(sorted(at_target))}: "
+            "at least two classes in common are needed."
         )
-    return build_dataset(surveys, classes=shared)
+    chosen = shared if classes is None else sorted(set(classes))
+    return build_dataset(surveys, classes=chosen), tuple(sorted((at_source | at_target) - set(chosen)))

@@ -138,20 +138,35 @@ def test_latex_has_the_structure_of_a_booktabs_table() -> None:
     assert r"\textbf{81.0 $\pm$ 1.4}" in text and r"\textit{99.0 $\pm$ 0.0}" in text
     body = text[text.index(r"\toprule") : text.index(r"\bottomrule")].splitlines()
     widths = {line.count(" & ") for line in body if line.endswith(r"\\") and "multicolumn" not in line}
-    assert widths == {5} and r"\begin{tabular}{llrrrr}" in text
+    assert widths == {5} and r"\begin{tabular}{@{}llrrrr@{}}" in text
     for name in ("table*", "tabular", "minipage"):
         assert text.count(rf"\begin{{{name}}}") == text.count(rf"\end{{{name}}}") == 1
     assert text.isascii()
 
 
+def wide_table() -> ResultTable:
+    """The paper's five classes, and rows with the longest names."""
+    classes = ("CEP", "EB", "LPV", "QSO", "RRLYR")
+    draws = tuple(Score(dict.fromkeys(classes, 0.5 + draw / 10), 0.5 + draw / 10, 0.1) for draw in range(2))
+    names = [("Source + weighted target labels", "Gradient boosting"), ("Multi-task top cycle consistency", "DVT")]
+    scores = [DrawScores(model, training, model, False, draws) for training, model in names]
+    counts = dict.fromkeys(classes, 3)
+    return build_table(scores, Circumstances(("eros",), "macho", classes, (counts,) * 2, counts, (0, 1), 10, True))
+
+
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
-def test_latex_compiles(tmp_path: Path) -> None:
-    nasty = example(sources=(NASTY,), classes=CLASSES, class_mix={"δ Sct Ж é": 1})
-    head = "\\documentclass{article}\\usepackage[T1]{fontenc}\\usepackage{booktabs}\\begin{document}\n"
-    (tmp_path / "table.tex").write_text(head + render(nasty, "latex") + "\\end{document}\n", encoding="utf-8")
-    command = ["pdflatex", "-no-shell-escape", "-interaction=nonstopmode", "-halt-on-error", "table.tex"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-2000:]
+def test_latex_compiles_and_fits_a_journals_page(tmp_path: Path) -> None:
+    greek = example(sources=("δ Sct Ж é",), class_mix={"δ Sct Ж é": 1})
+    head = r"\documentclass[a4paper,twocolumn]{article}\usepackage[T1]{fontenc}\usepackage{booktabs}"
+    head += r"\usepackage[margin=1.5cm]{geometry}\begin{document}" + "\n"
+    for name, table in (("nasty", nasty_table()), ("greek", greek), ("wide", wide_table())):
+        text = head + render(table, "latex") + "\\end{document}\n"
+        (tmp_path / f"{name}.tex").write_text(text, encoding="utf-8")
+        command = ["pdflatex", "-no-shell-escape", "-interaction=nonstopmode", "-halt-on-error", f"{name}.tex"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace", check=False)
+        assert done.returncode == 0, done.stdout[-2000:]
+        assert "Missing character" not in done.stdout
+        assert name == "nasty" or "Overfull" not in done.stdout, done.stdout
 
 
 def test_csv_has_a_number_in_every_column() -> None:
