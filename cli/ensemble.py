@@ -39,7 +39,7 @@ def ensemble(
     with progress_display("ensemble", "label draws") as progress:
         result = run(
             source, target, labels, source_labels=source_labels, classes=split_names(classes), mode=mode,
-            preset=preset, steps=steps, members=members, repeats=repeats, seed=seed, rows=split_names(rows), device=device,
-            jobs=jobs, dask=dask, name=name, data=data, force=force, progress=progress,
+            preset=preset, steps=steps, members=members, repeats=repeats, seed=seed, rows=split_names(rows),
+            device=device, jobs=jobs, dask=dask, name=name, data=data, force=force, progress=progress,
         )  # fmt: skip
     print_run(result, json_file)

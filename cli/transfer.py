@@ -40,6 +40,7 @@ def transfer(
         result = run(
             source, target, labels, source_labels=source_labels, mode=mode,  # type: ignore[arg-type]
             classes=split_names(classes), preset=preset, steps=steps, members=members, repeats=repeats, seed=seed,
-            rows=split_names(rows), device=device, jobs=jobs, dask=dask, name=name, data=data, force=force, progress=progress,
+            rows=split_names(rows), device=device, jobs=jobs, dask=dask, name=name, data=data, force=force,
+            progress=progress,
         )  # fmt: skip
     print_run(result, json_file)
