@@ -21,6 +21,10 @@ ModelName = Literal["DVT", "CNN"]
 Likelihood = Literal["bernoulli", "gaussian"]
 
 SHIFT_PIXELS: Final = 2
+# Images that are never shifted are learned by heart, and unlabelled ones go to the wrong component. Noise on what the
+# encoder sees prevents it: 65.4 % of validation images right without it, 96.3 % with it (MNIST, 1000 batches).
+# Together with shifts it does harm: 98.3 % without, 94.4 % with it (USPS, 1000 batches).
+NOISE_WITHOUT_SHIFTS: Final = 0.3
 
 _DIGITS: Final = DVTConfig(
     model=ModelConfig(
@@ -77,6 +81,7 @@ def digits_config(
         mode=mode,
         steps=steps or config.training.steps,
         shift_pixels=SHIFT_PIXELS if augment == "shift" else 0,
+        input_noise=0.0 if augment == "shift" else NOISE_WITHOUT_SHIFTS,
     )
     if mode == "supervised" or model == "CNN":
         images = training.labelled_batch + training.unlabelled_batch
