@@ -66,7 +66,11 @@ def split_line(line: str, form: Format) -> list[str]:
     character = SEPARATOR_NAMES.get(form.separator, form.separator)
     if character is None:
         return [field.strip('"') for field in line.split()]
-    return [field.strip() for field in next(csv.reader([line], delimiter=character, skipinitialspace=True), [])]
+    try:
+        fields = next(csv.reader([line], delimiter=character, skipinitialspace=True), [])
+    except csv.Error:  # a carriage return within the line, or a field beyond all measure
+        fields = line.split(character)
+    return [field.strip() for field in fields]
 
 
 def head_text(head: bytes) -> str:

@@ -178,7 +178,11 @@ def _fields(line: str, character: str | None) -> list[str]:
     """Split a line as the reader splits a header line."""
     if character is None:
         return [value.strip('"') for value in line.split()]
-    return [value.strip() for value in next(csv.reader([line], delimiter=character, skipinitialspace=True), [])]
+    try:
+        values = next(csv.reader([line], delimiter=character, skipinitialspace=True), [])
+    except csv.Error:  # a carriage return within the line, or a field beyond all measure
+        values = line.split(character)
+    return [value.strip() for value in values]
 
 
 def _separator(lines: list[str]) -> str | None:

@@ -1,11 +1,11 @@
 """A survey's TOML file to a Survey, every wrong key or value named."""
 
-import tomllib
 from pathlib import Path
 from typing import Any, Final
 
 from lcdvt.catalogs.survey import BandColumns, Format, Survey, TimeSystem
 from lcdvt.errors import SurveyError
+from lcdvt.limited_text import parse_toml
 
 SURVEY_TOML_SIZE_LIMIT: Final = 1 << 20
 
@@ -77,8 +77,8 @@ def _format_from(table: dict[str, Any], where: str) -> Format:
 def survey_from_toml(text: str, where: str) -> Survey:
     """Build a survey from the text of its TOML file."""
     try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        table = parse_toml(text)
+    except ValueError as error:
         raise SurveyError(f"{where} is not valid TOML: {error}.") from error
     _take(table, where, _TOP_KEYS)
     try:

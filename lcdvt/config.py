@@ -6,7 +6,6 @@ field's default for what is not there.
 """
 
 import dataclasses
-import tomllib
 import types
 import typing
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any, TypeVar
 import tomli_w
 
 from lcdvt.errors import LcdvtError
+from lcdvt.limited_text import TOML_LIMIT, parse_toml, read_limited
 
 Config = TypeVar("Config")
 
@@ -106,10 +106,10 @@ def write_toml(path: Path, config: Any, *, header: dict[str, Any] | None = None)
 def read_table(path: Path) -> dict[str, Any]:
     """Read a TOML file as a nested table."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return parse_toml(read_limited(path, TOML_LIMIT))
     except FileNotFoundError as error:
         raise ConfigError(f"{path}: there is no such file; check the path.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise ConfigError(f"{path}: not a TOML file ({error}); correct it at that line.") from error
 
 

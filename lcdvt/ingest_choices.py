@@ -11,6 +11,7 @@ from lcdvt.catalogs.survey_toml import survey_from_toml
 from lcdvt.errors import InputFileError, WorkspaceError
 from lcdvt.features.config import Engine, FeatureConfig
 from lcdvt.labels import LabelCatalogue, catalogue_beside, load_catalogue
+from lcdvt.limited_text import read_json_object
 from lcdvt.manifest import Journal
 from lcdvt.part import survey_features
 from lcdvt.workspace import RUNS_FOLDER, SurveyFolder
@@ -35,7 +36,7 @@ def choose_catalogue(
     path = Path(catalog) if catalog is not None else catalogue_beside(inputs)
     if path is None and folder is not None and folder.summary.is_file():
         try:
-            labels = json.loads(folder.summary.read_text(encoding="utf-8"))["labels"]
+            labels = read_json_object(folder.summary)["labels"]
             path, match_radius = Path(labels["catalogue"]) if labels["catalogue"] else None, labels.get("match_radius")
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise WorkspaceError(

@@ -1,7 +1,5 @@
 """Which runs the workspace has, told from their text files alone (torch is not needed for that)."""
 
-import json
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +7,7 @@ from typing import Any, Final
 
 from lcdvt import __version__
 from lcdvt.errors import WorkspaceError
+from lcdvt.limited_text import TOML_LIMIT, parse_toml, read_json_object, read_limited
 from lcdvt.table_json import from_record
 from lcdvt.tables import ResultTable
 from lcdvt.workspace import RUNS_FOLDER, workspace_folder
@@ -96,16 +95,13 @@ def read_metrics(folder: Path) -> Mapping[str, Any]:
     """Return how a run was made, and under `table` its table (null where nothing was scored)."""
     config, metrics = folder / CONFIG_FILE, folder / METRICS_FILE
     try:
-        check_format(folder, tomllib.loads(config.read_text(encoding="utf-8")))
+        check_format(folder, parse_toml(read_limited(config, TOML_LIMIT)))
     except (OSError, ValueError) as error:
         raise StoreError(f"{config} cannot be read ({error}): the run is damaged, make it again.") from error
     try:
-        record = json.loads(metrics.read_text(encoding="utf-8"))
+        return read_json_object(metrics)
     except (OSError, ValueError) as error:
         raise StoreError(f"{metrics} cannot be read ({error}): the run is damaged, make it again.") from error
-    if not isinstance(record, dict):
-        raise StoreError(f"{metrics} holds no names and values: the run is damaged, make it again.")
-    return record
 
 
 def read_run_table(folder: Path) -> ResultTable | None:
@@ -121,7 +117,7 @@ def describe_runs(data: str | Path | None = None) -> list[RunSummary]:
 
 def _describe(folder: Path) -> RunSummary:
     try:
-        run = tomllib.loads((folder / CONFIG_FILE).read_text(encoding="utf-8"))["run"]
+        run = parse_toml(read_limited(folder / CONFIG_FILE, TOML_LIMIT))["run"]
         metrics = read_metrics(folder)
         table = metrics.get("table") or {"seeds": [], "rows": []}
         ensemble = [row["macro_f1"] for row in table["rows"] if row["name"] == "dvt-ensemble"]

@@ -15,7 +15,6 @@ import pandas as pd
 import tomli_w
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file
 from safetensors.torch import save as serialise
 
 from lcdvt import __version__
@@ -24,8 +23,10 @@ from lcdvt.dvt.config import DVTConfig
 from lcdvt.dvt.data import TrainingData
 from lcdvt.dvt.model import DVT
 from lcdvt.dvt.train import TrainingResult, TrainingState, train
+from lcdvt.limited_text import read_json_object
 from lcdvt.progress import Progress, silent
 from lcdvt.run_list import CONFIG_FILE, FORMAT, METRICS_FILE, StoreError, check_format
+from lcdvt.run_weights import load_model
 from lcdvt.scaling import Scaler
 
 WEIGHTS_FILE = "weights.safetensors"
@@ -110,12 +111,8 @@ def load_run(folder: Path) -> SavedRun:
     where = str(folder / CONFIG_FILE)
     description = from_table(RunDescription, table.pop("run", {}), f"{where}: run")
     config = from_table(DVTConfig, table, where)
-    model = DVT(config.model, len(description.seeds), description.widths, len(description.classes))
-    try:
-        model.load_state_dict(load_file(folder / WEIGHTS_FILE))
-    except (OSError, SafetensorError, RuntimeError) as error:
-        reason = str(error).splitlines()[0]
-        raise StoreError(f"{folder / WEIGHTS_FILE}: the weights do not fit the run ({reason}); train again.") from error
+    members, classes = len(description.seeds), len(description.classes)
+    model = load_model(folder / WEIGHTS_FILE, config.model, members, description.widths, classes)
     return SavedRun(
         config=config,
         description=description,
@@ -211,6 +208,6 @@ def _write_bytes(path: Path, content: bytes) -> None:
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, json.JSONDecodeError) as error:
+        return read_json_object(path)
+    except (OSError, ValueError) as error:
         raise StoreError(f"{path}: cannot be read ({error}); the run's folder is incomplete, train again.") from error

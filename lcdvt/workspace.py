@@ -1,7 +1,6 @@
 """The workspace on disk: where things lie, and how an ingested survey is opened."""
 
 import errno
-import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from lcdvt.catalogs.survey import Survey
 from lcdvt.catalogs.survey_toml import survey_from_file
 from lcdvt.errors import WorkspaceError
+from lcdvt.limited_text import read_json_object
 from lcdvt.names import BAND, MAG, MAG_ERR, MJD, OBJECT_ID
 
 if TYPE_CHECKING:
@@ -195,7 +195,12 @@ class StoredSurvey:
     @property
     def is_simulated(self) -> bool:
         """Whether the simulator made it: every figure from it is then marked so."""
-        return bool(json.loads(self.folder.summary.read_text(encoding="utf-8")).get("simulated"))
+        try:
+            return bool(read_json_object(self.folder.summary).get("simulated"))
+        except (OSError, ValueError) as error:
+            raise WorkspaceError(
+                f"{self.folder.summary} cannot be read ({error}): run the same `lcdvt ingest` again to write it anew."
+            ) from error
 
     @property
     def epochs(self) -> "pds.Dataset":
