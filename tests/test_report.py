@@ -1,7 +1,9 @@
 """The HTML report: what is in it, what is escaped, what is said where something is missing."""
 
+import html
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ from lcdvt.errors import LcdvtError
 from lcdvt.evaluate import reliability
 from lcdvt.names import OBJECT_ID
 from lcdvt.report import predictions, scores
+from lcdvt.report.labels import label_fractions
 from lcdvt.report.material import read_material
 from lcdvt.report.predictions import read_predictions
 from lcdvt.report.writing import write_report
@@ -124,9 +127,18 @@ def test_several_runs_show_f1_against_the_share_of_labels(both):
     assert "many" in glance[0][0]
 
 
+def test_runs_that_differ_in_more_than_labels_are_told_apart(both, data):
+    said = "differ in the model's settings too"
+    assert said not in both.source
+    few, many = read_material("few", data), read_material("many", data)
+    training = replace(many.saved.config.training, steps=999)
+    longer = replace(many.saved, config=replace(many.saved.config, training=training))
+    assert said in html.unescape(label_fractions([few, replace(many, saved=longer)], "x"))
+
+
 def test_runs_that_differ_in_nothing_have_no_label_curve(data):
     run = read_material("few", data)
-    assert "No two of these runs" in scores.label_fractions([run, run], "x")
+    assert "No two of these runs" in label_fractions([run, run], "x")
 
 
 def test_a_folder_is_read_with_the_surveys_of_its_own_workspace(data, tmp_path, monkeypatch):
@@ -174,6 +186,15 @@ def test_a_run_without_scores_says_so(copied, tmp_path):
     page = Page(result.path)
     assert any("Nothing was scored" in text for text in page.texts("p", class_="missing"))
     assert [text for text in page.texts("figcaption") if "E[z|x]" in text]
+
+
+def test_a_run_of_one_survey_is_reported(copied, tmp_path):
+    lcdvt.train("old", data=copied, name="alone", members=1, repeats=2, steps=5, rows=["svm-target"])
+    page = Page(write_report("alone", tmp_path / "r.html", data=copied).path)
+    assert page.texts("h1") == ["lcdvt report: old"]
+    said = page.texts("p", class_="missing")  # so short a training may leave a class out
+    assert all(text.startswith("No star is predicted to be") for text in said)
+    assert any("coloured by label, by" in text for text in page.texts("figcaption"))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from lcdvt.errors import LcdvtError
 from lcdvt.names import LABEL, OBJECT_ID
-from lcdvt.report.material import RunMaterial
+from lcdvt.report.material import RunMaterial, first_line
 from lcdvt.report.page import mark, missing, paragraph
 from lcdvt.report.predictions import PredictedStars
 from lcdvt.report.star_figures import MOST_EPOCHS, band_colour, folded_figure
@@ -35,8 +35,7 @@ def gallery(run: RunMaterial, predicted: PredictedStars | None, prefix: str) -> 
         epochs = _epochs_of(stored, ids)
         features = features_of(stored, ids, [PERIOD, FALSE_ALARM]).set_index(OBJECT_ID)
     except (LcdvtError, OSError, ValueError, KeyError) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        return missing(f"The light curves of {run.target} cannot be read: {reason}")
+        return missing(f"The light curves of {run.target} cannot be read: {first_line(error)}")
     bands = "".join(
         f'<li><span style="background:{band_colour(number)}"></span>{html(band)}</li>'
         for number, band in enumerate(stored.survey.bands)

@@ -94,7 +94,7 @@ def read_material(run: str | Path, data: str | Path | None = None) -> RunMateria
         raise
     # what the readers above do not foresee: JSON of the wrong shape, a history cut short, a file that is a folder
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ReportError(f"{folder}: the run is damaged ({_first_line(error)}); make it again.") from error
+        raise ReportError(f"{folder}: the run is damaged ({first_line(error)}); make it again.") from error
     surveys, absent = _open_surveys(saved.description.surveys, data)
     known = {name: stored.survey.citation for name, stored in surveys.items() if stored.survey.citation}
     simulated = bool(saved.metrics.get("simulated")) or bool(table and table.circumstances.simulated)
@@ -123,9 +123,10 @@ def _open_surveys(names: tuple[str, ...], data: str | Path | None) -> tuple[dict
         except LcdvtError as error:
             absent[name] = str(error)
         except (OSError, ValueError, AttributeError) as error:
-            absent[name] = f"survey {name!r} is damaged in the workspace ({_first_line(error)}): ingest it again."
+            absent[name] = f"survey {name!r} is damaged in the workspace ({first_line(error)}): ingest it again."
     return surveys, absent
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """Return an error in one line, for a sentence."""
     return (str(error).splitlines() or [type(error).__name__])[0]

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from lcdvt.latent_map import draw_rows
 from lcdvt.names import LABEL, OBJECT_ID
-from lcdvt.report.material import ReportError
+from lcdvt.report.material import ReportError, first_line
 
 ROWS_AT_ONCE: Final = 65_536
 COLUMNS: Final = (OBJECT_ID, LABEL, "in_draw", "predicted", "entropy", "disagreement")
@@ -71,8 +71,9 @@ def read_predictions(
                 highest[name] = _extremes(highest.get(name), group, 2 * per_class, ascending=False)
         drawn = pd.concat(sample, ignore_index=True) if sample else pd.DataFrame(columns=columns)
     except (OSError, ValueError, KeyError) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise ReportError(f"{path}: the predictions cannot be read ({reason}); make the run again.") from error
+        raise ReportError(
+            f"{path}: the predictions cannot be read ({first_line(error)}); make the run again."
+        ) from error
     doubtful = {
         name: stars[~stars[OBJECT_ID].isin(lowest[name][OBJECT_ID])].head(per_class) for name, stars in highest.items()
     }

@@ -1,7 +1,6 @@
 """What the scores say: a sentence, the table, who is taken for whom, how far probabilities can be trusted."""
 
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from collections.abc import Sequence
 from statistics import fmean
 from typing import Final
 
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 
 from lcdvt.draw_scores import DVT_ENSEMBLE, DVT_ROWS
 from lcdvt.evaluate import DrawScores, ReliabilityBins, Spread, spread
-from lcdvt.figures import LabelCurve, label_fraction_figure, reliability_figure
+from lcdvt.figures import reliability_figure
 from lcdvt.report.material import RunMaterial
 from lcdvt.report.page import figure, mark, missing, paragraph, scrolling
 from lcdvt.report.svg import draw_svg
@@ -19,7 +18,6 @@ from lcdvt.table_formats import to_html
 
 NOT_SCORED: Final = "Nothing was scored in this run: every known label was in use, so none was left to compare with."
 NO_DRAWS: Final = "The run keeps no record of its draws (an earlier lcdvt made it): make it again to see this."
-RIVALS_SHOWN: Final = 3
 # The strongest tint behind a cell that leaves text readable on it, on light and on dark.
 STRONGEST_TINT: Final = 0.5
 
@@ -90,9 +88,10 @@ def calibration(run: RunMaterial, prefix: str) -> str:
         if all(key in draw.rows for draw in run.draws)
     }
     errors = "; ".join(f"{name} {100 * each.expected_calibration_error:.1f} %" for name, each in bins.items())
+    bars = "68 % intervals" + (", as if the draws were independent" if len(run.draws) > 1 else "")
     caption = (
         "How often predictions of a given probability are right; under it how many objects have that probability. "
-        f"Expected calibration error: {errors}. Bars: 68 % intervals."
+        f"Expected calibration error: {errors}. Bars: {bars}."
     )
     alt = f"Reliability diagram of {run.title}: share of right predictions against their probability."
     return figure(draw_svg(lambda: reliability_figure(bins), alt, prefix), caption, simulated=run.simulated)
@@ -107,65 +106,6 @@ def _together(draws: Sequence[ReliabilityBins]) -> ReliabilityBins:
             for name in ("confidence", "accuracy")
         )
     return ReliabilityBins(draws[0].edges, count, confidence, accuracy)
-
-
-def label_fractions(runs: Sequence[RunMaterial], prefix: str) -> str:
-    """Return F1 against the share of labels, a figure for each pair of surveys that has several runs."""
-    pieces = [
-        _label_figure(group, f"{prefix}{number}-")
-        for number, group in enumerate(_comparable(runs))
-        if len({_label_share(run) for run in group}) > 1
-    ]
-    if not pieces:
-        return missing("No two of these runs have the same surveys and classes and a different number of labels.")
-    return "\n".join(pieces)
-
-
-def _comparable(runs: Sequence[RunMaterial]) -> Iterator[list[RunMaterial]]:
-    def pair(run: RunMaterial) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
-        return run.saved.description.surveys, run.classes, run.simulated
-
-    scored = sorted((run for run in runs if run.table), key=pair)
-    for _, group in groupby(scored, key=pair):
-        yield sorted(group, key=_label_share)
-
-
-def _label_share(run: RunMaterial) -> float:
-    """Return the share of the target's known labels that a draw could use."""
-    assert run.table is not None
-    circumstances = run.table.circumstances
-    used = fmean(sum(draw.values()) for draw in circumstances.labels_per_class)
-    return used / sum(circumstances.class_mix.values())
-
-
-def _label_figure(runs: Sequence[RunMaterial], prefix: str) -> str:
-    common = set.intersection(*({row.name for row in run.table.scores} for run in runs if run.table))
-    first = runs[0].table
-    assert first is not None
-    rows = [row for row in first.scores if row.name in common]
-
-    def curve(row: DrawScores) -> LabelCurve:
-        found = [each for run in runs if (each := row_of(run, row.name)) is not None]
-        shares = tuple(_label_share(run) for run in runs)
-        return LabelCurve(row_name(row), shares, tuple(spread(each.column()) for each in found), row.is_upper_bound)
-
-    def mean_f1(row: DrawScores) -> float:
-        return fmean(value.mean for value in curve(row).macro_f1)
-
-    ours = [row for row in rows if row.name == DVT_ENSEMBLE]
-    others = sorted((row for row in rows if row.name not in DVT_ROWS), key=mean_f1, reverse=True)
-    rivals = [row for row in others if not row.is_upper_bound][:RIVALS_SHOWN]
-    bounds = [row for row in others if row.is_upper_bound][:1]
-    curves = [curve(row) for row in (*ours, *rivals, *bounds)]
-    if not curves:
-        return missing(f"The runs of {runs[0].title} have no row in common.")
-    title = runs[0].title
-    caption = (
-        f"{title}: macro F1 against the share of target labels used, mean and standard deviation over draws. Shown are "
-        f"the DVT ensemble and the {len(rivals)} rivals that are best on average over these runs; dashed: upper bound."
-    )
-    alt = f"Macro F1 against the share of target labels for {title}, one line for each model."
-    return figure(draw_svg(lambda: label_fraction_figure(curves), alt, prefix), caption, simulated=runs[0].simulated)
 
 
 def best_rival(run: RunMaterial) -> DrawScores | None:

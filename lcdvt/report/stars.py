@@ -11,7 +11,7 @@ from lcdvt.errors import LcdvtError
 from lcdvt.features.config import band_column
 from lcdvt.latent_map import MOST_STARS, plot_latent, sample_survey
 from lcdvt.names import OBJECT_ID
-from lcdvt.report.material import RunMaterial
+from lcdvt.report.material import RunMaterial, first_line
 from lcdvt.report.page import figure, missing
 from lcdvt.report.predictions import PredictedStars
 from lcdvt.report.star_figures import period_amplitude_figure
@@ -33,7 +33,7 @@ def latent_space(run: RunMaterial, prefix: str, *, seed: int) -> str:
         try:
             samples.append(sample_survey(run.saved, stored, seed=seed))
         except (LcdvtError, OSError, ValueError, KeyError) as error:
-            notes.append(f"The features of {name} cannot be read: {_first_line(error)}")
+            notes.append(f"The features of {name} cannot be read: {first_line(error)}")
     if not samples:
         return "".join(map(missing, notes))
     counts = ", ".join(
@@ -67,7 +67,7 @@ def period_amplitude(run: RunMaterial, predicted: PredictedStars | None, prefix:
     try:
         features = features_of(stored, predicted.sample[OBJECT_ID].tolist(), [PERIOD, column])
     except (LcdvtError, OSError, ValueError, KeyError) as error:
-        return missing(f"The features of {run.target} cannot be read: {_first_line(error)}")
+        return missing(f"The features of {run.target} cannot be read: {first_line(error)}")
     stars = predicted.sample[[OBJECT_ID, "predicted"]].merge(features, on=OBJECT_ID)
     if PERIOD not in stars or column not in stars:
         return missing(f"{run.target} has no {PERIOD} or no {column}: `lcdvt extract {run.target}` computes both.")
@@ -102,7 +102,3 @@ def _objects(stored: StoredSurvey) -> int:
 
 def _listed(names: tuple[str, ...]) -> str:
     return ", ".join(names)
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]

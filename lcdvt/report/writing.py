@@ -10,6 +10,7 @@ from lcdvt.latent_map import MOST_STARS
 from lcdvt.progress import Progress, silent
 from lcdvt.report import scores
 from lcdvt.report.gallery import PER_CLASS, gallery
+from lcdvt.report.labels import label_fractions
 from lcdvt.report.material import ReportError, RunMaterial, read_material
 from lcdvt.report.page import Part, facts, missing, page, paragraph, scrolling, section, text_block
 from lcdvt.report.predictions import read_predictions
@@ -82,7 +83,7 @@ def write_report(
     materials = [read_material(run, data) for run in named]
     parts = []
     if len(materials) > 1:
-        parts.append(Part("labels", "F1 against the share of labels", scores.label_fractions(materials, "l")))
+        parts.append(Part("labels", "F1 against the share of labels", label_fractions(materials, "l")))
     progress(0, len(materials))
     for number, run in enumerate(materials, 1):
         parts.append(Part(f"run-{number}", _run_title(run), _run_part(run, f"r{number}-", seed)))
