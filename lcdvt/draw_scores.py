@@ -14,6 +14,7 @@ from lcdvt.dvt.data import TrainingData
 from lcdvt.dvt.ensemble import predict
 from lcdvt.dvt.train import TrainingError, TrainingResult, resolve_device, train
 from lcdvt.scaling import Scaler, ScalingMethod
+from lcdvt.teaching import taught_classes
 from lcdvt.tune import assign_folds
 
 DVT_UPPER_BOUND = "dvt-upper-bound"
@@ -91,6 +92,10 @@ def run_draw(task: DrawTask) -> DrawResult:
     scaler = task.dataset.fit_scaler(task.scaling)
     surveys = task.dataset.survey_rows(scaler, task.drawn)
     target = surveys[-1]
+    problem = _rivals_problem(surveys, task.dataset.classes)
+    if task.config.teaching and task.target > 0:
+        taught = taught_classes(problem, task.config.teaching, task.seed)
+        surveys = [*surveys[:-1], replace(target, y=taught)]
     data = TrainingData.from_surveys(surveys, task.dataset.classes, task.members, resolve_device(task.device))
     training = train(task.config, data, task.member_seeds)
     opinion = predict(training.model, data.rows[-len(target.y) :, : data.widths[-1]], task.target)
@@ -103,7 +108,6 @@ def run_draw(task: DrawTask) -> DrawResult:
     if scored.any():  # with every label in use there is nothing to score rivals on
         if DVT_UPPER_BOUND in task.rows:
             probabilities[DVT_UPPER_BOUND] = _dvt_upper_bound(task, replace(target, y=task.truth))
-        problem = _rivals_problem(surveys, task.dataset.classes)
         for name in task.rows:
             if name not in DVT_ROWS:
                 probabilities[name] = predict_target(name, problem, task.seed, task.truth)

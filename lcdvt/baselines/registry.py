@@ -11,6 +11,7 @@ from lcdvt.baselines.forests import ForestOnOneSurvey, ForestUpperBound
 from lcdvt.baselines.label_spreading import LabelSpreading
 from lcdvt.baselines.mixture_transfer import MixtureTransfer
 from lcdvt.baselines.problem import Baseline, BaselineError, TransferProblem, UpperBound
+from lcdvt.baselines.self_training import SelfTrainedBoosting
 from lcdvt.baselines.support_vectors import SVMOnTarget
 from lcdvt.baselines.weighted import WeightedBothSurveys
 
@@ -44,6 +45,9 @@ ROWS: dict[str, Row] = {
     "forest-source": Row("Source", "Random forest", False, lambda: ForestOnOneSurvey("source")),
     "boosting-both": Row(
         "Source + weighted target labels", "Gradient boosting", False, lambda: WeightedBothSurveys("boosting")
+    ),
+    "boosting-self-trained": Row(
+        "Source + target labels, self-trained", "Gradient boosting", False, SelfTrainedBoosting
     ),
     "forest-both": Row(
         "Source + weighted target labels", "Random forest", False, lambda: WeightedBothSurveys("forest")

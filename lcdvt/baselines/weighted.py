@@ -1,5 +1,6 @@
 """Source and target labels together, the few target labels weighted up: the strongest rival on real surveys."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
@@ -76,7 +77,7 @@ class WeightedBothSurveys:
         """Choose the target's weight by cross-validation on what is labelled, then fit on all of it."""
         # histogram boosting would take every core; the callers spread draws over processes instead
         with threadpool_limits(limits=1):
-            self.chosen_weight = self._choose_weight(problem, seed)
+            self.chosen_weight = self.choose_weight(problem, seed)
             self._proba = self._fit(problem, self.chosen_weight, self._estimator(seed))
 
     def predict_proba(self, x: NDArray[np.floating]) -> NDArray[np.float64]:
@@ -84,7 +85,8 @@ class WeightedBothSurveys:
         with threadpool_limits(limits=1):
             return self._proba(x)
 
-    def _choose_weight(self, problem: TransferProblem, seed: int) -> float:
+    def choose_weight(self, problem: TransferProblem, seed: int) -> float:
+        """Return the target's weight with the least cross-validated loss on its drawn labels."""
         candidates = self.config.target_weights
         labelled = np.flatnonzero(problem.target_y >= 0)
         if len(candidates) == 1 or len(labelled) < 2 or not (problem.source_y >= 0).any():
@@ -106,32 +108,53 @@ class WeightedBothSurveys:
 
     @staticmethod
     def _fit(problem: TransferProblem, weight: float, estimator: Any) -> ClassProbabilities:
-        source_x, source_y = problem.labelled_source()
-        target_x, target_y = problem.labelled_target()
-        target_total = weight * max(len(source_y), 1)
-        weights = [balanced_weights(source_y), balanced_weights(target_y) * target_total / max(len(target_y), 1)]
-        return fit_classes(
-            estimator,
-            np.concatenate([source_x, target_x]),
-            np.concatenate([source_y, target_y]),
-            len(problem.classes),
-            np.concatenate(weights),
-        )
+        groups = [(*problem.labelled_source(), 1.0), (*problem.labelled_target(), weight)]
+        return fit_groups(estimator, groups, len(problem.classes))
 
     def _estimator(self, seed: int, search: bool = False) -> Any:
-        rounds = self.config.search_rounds if search else self.config.rounds
         if self.model == "forest":
-            return ForestConfig(trees=rounds, balanced=False).forest(seed)
-        return HistGradientBoostingClassifier(
-            max_iter=rounds,
-            learning_rate=self.config.search_learning_rate if search else self.config.learning_rate,
-            max_leaf_nodes=self.config.leaves,
-            max_bins=self.config.bins,
-            max_features=self.config.feature_share,
-            min_samples_leaf=self.config.smallest_leaf,
-            early_stopping=False,
-            random_state=seed,
-        )
+            trees = self.config.search_rounds if search else self.config.rounds
+            return ForestConfig(trees=trees, balanced=False).forest(seed)
+        return boosting(self.config, seed, search)
+
+
+def boosting(config: WeightedConfig, seed: int, search: bool = False) -> HistGradientBoostingClassifier:
+    """Return unfitted boosting; `search` takes the quick version."""
+    return HistGradientBoostingClassifier(
+        max_iter=config.search_rounds if search else config.rounds,
+        learning_rate=config.search_learning_rate if search else config.learning_rate,
+        max_leaf_nodes=config.leaves,
+        max_bins=config.bins,
+        max_features=config.feature_share,
+        min_samples_leaf=config.smallest_leaf,
+        early_stopping=False,
+        random_state=seed,
+    )
+
+
+def fit_groups(
+    estimator: Any, groups: Sequence[tuple[NDArray[np.floating], NDArray[np.integer], float]], n_classes: int
+) -> ClassProbabilities:
+    """Fit on several groups of labelled objects, classes balanced within each.
+
+    Parameters
+    ----------
+    estimator
+        A scikit-learn classifier.
+    groups
+        Rows, classes and the group's total weight, as a multiple of the first group's.
+    n_classes
+        Of the problem.
+    """
+    first_total = max(len(groups[0][1]), 1)
+    weights = [balanced_weights(y) * weight * first_total / max(len(y), 1) for _, y, weight in groups]
+    return fit_classes(
+        estimator,
+        np.concatenate([x for x, _, _ in groups]),
+        np.concatenate([y for _, y, _ in groups]),
+        n_classes,
+        np.concatenate(weights),
+    )
 
 
 def _with_fewer_source_rows(problem: TransferProblem, most: int, seed: int) -> TransferProblem:

@@ -1,4 +1,4 @@
-"""The numbers of a DVT run: frozen dataclasses, and the presets `paper`, `tied` and `robust`.
+"""The numbers of a DVT run: frozen dataclasses, and the presets `paper`, `tied`, `taught` and `robust`.
 
 The paper's Table 1 calls the weight of the unlabelled term λ where the text calls it γ, and uses η for
 the learning rate where the text uses it for the weight of the source's task; here each has one name.
@@ -9,7 +9,7 @@ from typing import Literal
 
 from lcdvt.config import ConfigError
 
-PresetName = Literal["paper", "tied", "robust"]
+PresetName = Literal["paper", "tied", "taught", "robust"]
 TrainingMode = Literal["supervised", "semi-supervised", "transfer", "multi-task"]
 
 
@@ -178,12 +178,55 @@ class TrainingConfig:
 
 
 @dataclass(frozen=True)
+class TeachingConfig:
+    """How trees classify the unlabelled target for DVT to learn from (`lcdvt.teaching`).
+
+    Parameters
+    ----------
+    folds
+        Boosting models of the first round, each without one fold of the labels.
+    forest
+        Whether a forest is asked too.
+    self_training_rounds
+        How often boosting learns from the guesses; 0 teaches what the first round says.
+    confident_share
+        Share of each guessed class, the surest first, that the next round learns from.
+    students
+        Boosting models of each kind in a later round.
+    target_only_student
+        Whether one kind learns without the source's labels.
+    """
+
+    folds: int = 4
+    forest: bool = True
+    self_training_rounds: int = 1
+    confident_share: float = 0.5
+    students: int = 2
+    target_only_student: bool = True
+
+    def __post_init__(self) -> None:
+        if self.folds < 2 or self.students < 1 or self.self_training_rounds < 0:
+            raise ConfigError("teaching: give at least two folds and one student, and no negative number of rounds.")
+        if not 0 < self.confident_share <= 1:
+            raise ConfigError(f"teaching.confident_share = {self.confident_share}: give a value above 0, up to 1.")
+
+    @property
+    def experts_of_first_round(self) -> int:
+        """How many opinions the first round gives."""
+        return 2 if self.forest else 1
+
+
+@dataclass(frozen=True)
 class DVTConfig:
-    """Everything that makes a DVT run, apart from the data and the seed."""
+    """Everything that makes a DVT run, apart from the data and the seed.
+
+    `teaching` is for transfers only: without it DVT learns from the drawn labels and the unlabelled stars alone.
+    """
 
     model: ModelConfig = field(default_factory=ModelConfig)
     objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
+    teaching: TeachingConfig | None = None
 
 
 _TIED = DVTConfig(
@@ -199,6 +242,8 @@ _TIED = DVTConfig(
 _PRESETS: dict[str, DVTConfig] = {
     "paper": DVTConfig(),
     "tied": _TIED,
+    # longer than `tied`: every star of the target is labelled now, so there is more to fit and less to overfit
+    "taught": replace(_TIED, training=replace(_TIED.training, steps=450), teaching=TeachingConfig()),
     "robust": DVTConfig(
         model=replace(_TIED.model, heads="independent"),
         objective=_TIED.objective,
@@ -211,7 +256,8 @@ def preset(name: str) -> DVTConfig:
     """Return a named set of numbers.
 
     `paper` is the paper's Table 1. `tied` is what worked best between real surveys: each survey's own
-    layers are the source's plus a small correction. `robust` is its untied sibling with noisier inputs.
+    layers are the source's plus a small correction. `taught` is the same network, to which trees teach the classes
+    of the target's unlabelled objects first. `robust` is its untied sibling with noisier inputs.
     """
     if name not in _PRESETS:
         raise ConfigError(f"there is no preset named {name!r}; choose from {', '.join(_PRESETS)}.")
