@@ -18,6 +18,7 @@ __version__ = "0.1.0"
 # Public name -> module that defines it. Imported on first use, so that `lcdvt --help` stays quick. A verb and a
 # module of lcdvt never share a name: once imported, the module would hide the verb.
 _PUBLIC: dict[str, str] = {
+    "DVTClassifier": "lcdvt.estimator",
     "IngestResult": "lcdvt.ingestion",
     "LcdvtError": "lcdvt.errors",
     "StoredSurvey": "lcdvt.workspace",
