@@ -30,10 +30,10 @@ def parse_toml(text: str) -> dict[str, Any]:
         raise ValueError("nested too deeply") from error
 
 
-def read_json_object(path: Path, limit: int = JSON_LIMIT) -> dict[str, Any]:
+def read_json_object(path: Path) -> dict[str, Any]:
     """Return a JSON file's names and values; whatever is wrong with it is a ValueError."""
     try:
-        found = json.loads(read_limited(path, limit))
+        found = json.loads(read_limited(path, JSON_LIMIT))
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
     if not isinstance(found, dict):
