@@ -13,6 +13,7 @@ from lcdvt.dvt.config import DVTConfig
 from lcdvt.dvt.data import TrainingData
 from lcdvt.dvt.ensemble import predict
 from lcdvt.dvt.train import TrainingError, TrainingResult, resolve_device, train
+from lcdvt.novelty import other_score
 from lcdvt.scaling import Scaler, ScalingMethod
 from lcdvt.teaching import taught_classes
 from lcdvt.tune import assign_folds
@@ -74,13 +75,31 @@ class DrawTask:
 
 @dataclass(frozen=True)
 class DrawResult:
-    """The trained ensemble, what it says of the target, and how every row did."""
+    """The trained ensemble, what it says of the target, and how every row did.
+
+    Parameters
+    ----------
+    outcomes
+        Of every row.
+    probabilities
+        (target objects, classes) of every row.
+    disagreement, other_score
+        Of the ensemble's members about each target object; and how much it looks like none of the classes.
+    training, scaler
+        The ensemble, and how its features are scaled.
+    """
 
     outcomes: dict[str, RowOutcome]
-    probability: NDArray[np.float64]
+    probabilities: dict[str, NDArray[np.float64]]
     disagreement: NDArray[np.float64]
+    other_score: NDArray[np.float64]
     training: TrainingResult
     scaler: Scaler
+
+    @property
+    def probability(self) -> NDArray[np.float64]:
+        """What the ensemble says of the target objects."""
+        return self.probabilities[DVT_ENSEMBLE]
 
 
 def run_draw(task: DrawTask) -> DrawResult:
@@ -114,8 +133,9 @@ def run_draw(task: DrawTask) -> DrawResult:
             outcomes[name] = RowOutcome.of(task.truth, probabilities[name], task.dataset.classes, scored)
     return DrawResult(
         outcomes=outcomes,
-        probability=probabilities[DVT_ENSEMBLE],
+        probabilities=probabilities,
         disagreement=opinion.disagreement.cpu().numpy().astype(float),
+        other_score=other_score(problem, probabilities[DVT_ENSEMBLE], task.seed),
         training=training,
         scaler=scaler,
     )
@@ -150,7 +170,7 @@ def _dvt_upper_bound(task: DrawTask, rows: SurveyRows) -> NDArray[np.float64]:
     return members[held_out, np.arange(len(held_out))]
 
 
-def folds_of(y: NDArray[np.int64], seed: int, folds: int = UPPER_BOUND_FOLDS) -> NDArray[np.int64]:
+def folds_of(y: NDArray[np.integer], seed: int, folds: int = UPPER_BOUND_FOLDS) -> NDArray[np.int64]:
     """Return each labelled object's fold, −1 for objects without a label and for the only one of its class.
 
     An object that is alone in its class cannot be learned from and scored at once: every fold may learn from it.
