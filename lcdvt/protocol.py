@@ -27,17 +27,20 @@ from lcdvt.draw_scores import DVT_ENSEMBLE, DVT_TOP, DVT_UPPER_BOUND, DrawResult
 from lcdvt.errors import WorkspaceError
 from lcdvt.evaluate import DrawScores
 from lcdvt.executors import default_jobs, run_batches
+from lcdvt.latent_map import MOST_STARS, plot_latent, surveys_of
 from lcdvt.names import LABEL, OBJECT_ID
 from lcdvt.progress import Progress, silent
 from lcdvt.run_folder import PREDICTIONS_FILE, check_free, growing_folder, publish
 from lcdvt.run_list import METRICS_FILE
-from lcdvt.store import SavedRun, save_run
+from lcdvt.store import SavedRun, load_run, save_run
 from lcdvt.table_formats import to_html
 from lcdvt.table_json import to_record
 from lcdvt.tables import Circumstances, ResultTable, build_table
 from lcdvt.workspace import StoredSurvey, write_atomically
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from lcdvt.prediction import PredictResult
 
 ALL_ROWS: Final = (DVT_UPPER_BOUND, *ROWS, DVT_TOP, DVT_ENSEMBLE)
@@ -119,6 +122,16 @@ class RunResult:
 
         return predict(self.folder, what, out, **options)
 
+    def plot_latent(self, *, most_stars: int = MOST_STARS, seed: int = 0) -> "Figure":
+        """Draw the stars of all surveys among the components of the latent mixture.
+
+        Parameters
+        ----------
+        most_stars, seed
+            Stars of each survey that are drawn at most, and which.
+        """
+        return plot_latent(load_run(self.folder), surveys_of(self.dataset), most_stars=most_stars, seed=seed)
+
     def _repr_html_(self) -> str:
         table = self.table()
         return to_html(table) if table else f"<p>{html.escape(self.name)}: no labels left to score on</p>"
@@ -151,7 +164,7 @@ def carry_out(
     progress
         Called with the number of draws done.
     """
-    identities = [_identity(task) for task in plan.tasks]
+    identities = [draw_identity(task) for task in plan.tasks]
     if reuse and [draw.identity for draw in read_draws(folder)] == identities:
         return _result(plan, folder)
     check_free(folder, force)
@@ -218,7 +231,7 @@ def _run_and_keep(growing: Path, settings: Mapping[str, Any], work: tuple[int, s
     record.write(draw_path(growing, number))  # last: it says that the draw is finished
 
 
-def _identity(task: DrawTask) -> str:
+def draw_identity(task: DrawTask) -> str:
     """Return a fingerprint of all that decides a draw's numbers."""
     dataset = task.dataset
     names = {name: list(getattr(dataset, name)) for name in ("features", "classes", "surveys", "object_ids")}
@@ -295,5 +308,6 @@ def _predictions(task: DrawTask, result: DrawResult) -> pd.DataFrame:
             **{f"p_{label}": probability[:, number] for number, label in enumerate(task.dataset.classes)},
             "entropy": entropy,
             "disagreement": result.disagreement,
+            "other_score": result.other_score,
         }
     )

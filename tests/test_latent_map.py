@@ -89,3 +89,11 @@ def test_a_survey_of_another_run_is_refused(result):
     other = replace(surveys_of(result.dataset)[0], name="mars")
     with pytest.raises(LcdvtError, match="the run knows old, new, not mars"):
         latent_points(load_run(result.folder), other)
+
+
+def test_a_result_draws_its_own_map_and_shows_its_table(result):
+    figure = result.plot_latent(most_stars=30)
+    assert [len(collection.get_offsets()) for collection in figure.axes[0].collections] == [30, 30]
+    page = result._repr_html_()
+    assert "<table" in page
+    assert "simulated" in page
