@@ -9,7 +9,10 @@ from headless_browser import Browser, find_browser, headless_browser
 import lcdvt
 from lcdvt.report.writing import write_report
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(find_browser() is None, reason="no Chromium here: the report is not looked at in a browser"),
+]
 
 PHONE, DESK = 390, 1280
 PICTURES = """
@@ -36,8 +39,6 @@ TOO_WIDE = """
 
 @pytest.fixture(scope="module")
 def report(two_surveys, tmp_path_factory) -> Path:
-    if find_browser() is None:
-        pytest.skip("no Chromium on this machine: the report is not looked at in a browser")
     folder = tmp_path_factory.mktemp("browser")
     data = shutil.copytree(two_surveys, folder / "data")
     for labels in ("10%", "40%"):
