@@ -32,7 +32,7 @@ Classes = Annotated[
     str | None, typer.Option(help="Classes to tell apart, separated by commas; default: all with labels on both sides.")
 ]
 TransferMode = Annotated[str, typer.Option(help="multi-task or transfer.")]
-Preset = Annotated[str, typer.Option(help="The model's numbers: tied, paper or robust.")]
+Preset = Annotated[str, typer.Option(help="The model's numbers: taught, tied, paper or robust.")]
 Steps = Annotated[int | None, typer.Option(min=1, help="Training steps; default: the preset's.")]
 Members = Annotated[int, typer.Option(help="Models in the ensemble.")]
 Repeats = Annotated[int, typer.Option(help="Draws of labels.")]

@@ -16,7 +16,7 @@ def transfer(
     source_labels: options.SourceLabels = "all",
     classes: options.Classes = None,
     mode: options.TransferMode = "multi-task",
-    preset: options.Preset = "tied",
+    preset: options.Preset = "taught",
     steps: options.Steps = None,
     members: options.Members = 10,
     repeats: options.Repeats = 3,

@@ -135,7 +135,7 @@ def run_draw(task: DrawTask) -> DrawResult:
         outcomes=outcomes,
         probabilities=probabilities,
         disagreement=opinion.disagreement.cpu().numpy().astype(float),
-        other_score=other_score(problem, probabilities[DVT_ENSEMBLE], task.seed),
+        other_score=other_score(problem, task.seed),
         training=training,
         scaler=scaler,
     )

@@ -31,7 +31,7 @@ def transfer(
     source_labels: str = "all",
     classes: Sequence[str] | None = None,
     mode: TrainingMode = "multi-task",
-    preset: str = "tied",
+    preset: str = "taught",
     steps: int | None = None,
     members: int = 10,
     repeats: int = 3,
@@ -102,7 +102,7 @@ def transfer(
     surveys = tuple(open_survey(each, data) for each in (*sources, target))
     folder = run_folder(name or f"{'+'.join(sources)}-{target}", data)
     check_free(folder, force or reuse)
-    dataset, left_out = _dataset(surveys, classes)
+    dataset, left_out = put_together(surveys, classes)
     budgets = [*[source_budget] * len(sources), target_budget]
     plan = Plan(
         surveys=surveys,
@@ -177,7 +177,7 @@ def describe_making(surveys: Sequence[StoredSurvey], **settings: Any) -> dict[st
     return {**settings, "simulated": simulated, "citations": {each.name: each.survey.citation for each in surveys}}
 
 
-def _dataset(stored: Sequence[StoredSurvey], classes: Sequence[str] | None) -> tuple[Dataset, tuple[str, ...]]:
+def put_together(stored: Sequence[StoredSurvey], classes: Sequence[str] | None) -> tuple[Dataset, tuple[str, ...]]:
     """Put the surveys together, with the classes wanted or those that both sides have; and what is left out."""
     surveys = aligned_surveys(stored)
     known = [set(survey.labels.dropna()) for survey in surveys]

@@ -14,6 +14,8 @@ from lcdvt.baselines.weighted import WeightedBothSurveys, WeightedConfig, boosti
 from lcdvt.dataset import UNLABELLED
 
 LEAST_PROBABILITY: Final = 1e-3
+# Enough to learn a survey's ways from; one with millions of objects shall not take hours.
+MOST_GUESSED: Final = 50_000
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,9 @@ def fit_students(
     with_source
         Whether the source's labels are learned from too; without them nothing of the source's own ways is kept.
     """
-    is_guessed = guessed != UNLABELLED
+    is_guessed = np.flatnonzero(guessed != UNLABELLED)
+    if len(is_guessed) > MOST_GUESSED:
+        is_guessed = np.random.default_rng(seeds[0]).choice(is_guessed, MOST_GUESSED, replace=False)
     groups = [
         (problem.target_x[is_guessed], guessed[is_guessed], 1.0),
         (*problem.labelled_target(), 1.0),
