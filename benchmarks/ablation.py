@@ -1,0 +1,136 @@
+"""What each idea of the default transfer is worth: one thing changed at a time, on the real pairs.
+
+    python benchmarks/ablation.py --data DIR --json ablation.json [--labels 1%] [--draws 2]
+
+These are the draws (seeds 100, 101, …) and the stars (ids with an even CRC-32) on which the default was developed, so
+the differences count here, not the heights: `benchmarks/quality.py` has the scores on other draws, and on the other
+stars. Each finished draw is a file in `--workspace`; an interrupted command goes on where it was.
+"""
+
+import argparse
+import json
+import os
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from quality import PAIRS, ingest_surveys, is_unseen
+from rich.console import Console
+from rich.table import Table
+
+from lcdvt.draw_scores import DVT_ENSEMBLE, DrawTask, run_draw
+from lcdvt.draws import LabelBudget
+from lcdvt.dvt.config import DVTConfig, TeachingConfig, preset
+from lcdvt.evaluate import score
+from lcdvt.executors import run_batches
+from lcdvt.protocol import draw_identity
+from lcdvt.scaling import ScalingMethod
+from lcdvt.transfer_run import put_together
+from lcdvt.workspace import open_survey, write_atomically
+
+FIRST_SEED = 100
+TAUGHT, TIED = preset("taught"), preset("tied")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """The default with one thing changed."""
+
+    config: DVTConfig
+    scaling: ScalingMethod = "rank"
+
+
+def _teaching(**changes: object) -> Variant:
+    return Variant(replace(TAUGHT, teaching=replace(TeachingConfig(), **changes)))  # type: ignore[arg-type]
+
+
+VARIANTS = {
+    "default (taught)": Variant(TAUGHT),
+    "no teaching (tied)": Variant(TIED),
+    "no teaching, independent heads": Variant(replace(TIED, model=replace(TIED.model, heads="independent"))),
+    "no teaching, estimated class prior": Variant(
+        replace(TIED, objective=replace(TIED.objective, class_prior="estimated"))
+    ),
+    "no teaching, straight-through y": Variant(
+        replace(TIED, objective=replace(TIED.objective, label_sampling="straight-through"))
+    ),
+    "no teaching, tie penalty 1": Variant(replace(TIED, objective=replace(TIED.objective, tie_penalty=1.0))),
+    "no teaching, each survey scaled by itself": Variant(TIED, "survey"),
+    "no self-training": _teaching(self_training_rounds=0),
+    "two rounds of self-training": _teaching(self_training_rounds=2),
+    "no forest among the teachers": _teaching(forest=False),
+    "no student without the source": _teaching(target_only_student=False),
+    "80 % of the guesses learned from": _teaching(confident_share=0.8),
+    "taught, independent heads": Variant(replace(TAUGHT, model=replace(TAUGHT.model, heads="independent"))),
+    "taught, 300 steps": Variant(replace(TAUGHT, training=replace(TAUGHT.training, steps=300))),
+    "taught, 1000 steps": Variant(replace(TAUGHT, training=replace(TAUGHT.training, steps=1000))),
+}
+
+
+def score_draw(folder: Path, work: tuple[str, str, DrawTask]) -> dict[str, float | str]:
+    """Return macro F1 and calibration error on the stars of the development half, from the file if it is there."""
+    name, cell, task = work
+    file = folder / f"{draw_identity(task)[:24]}.json"
+    if not file.exists():
+        probability = run_draw(task).probabilities[DVT_ENSEMBLE]
+        ids = task.dataset.object_ids[task.dataset.rows_of(task.target)]
+        seen = task.scored & ~np.array([is_unseen(each) for each in ids])
+        found = score(task.truth, probability, task.dataset.classes, seen)
+        text = json.dumps({"macro": 100 * found.macro_f1, "calibration_error": found.calibration_error})
+        write_atomically(file, lambda path: path.write_text(text, encoding="utf-8"))
+    return {"variant": name, "cell": cell, **json.loads(file.read_text(encoding="utf-8"))}
+
+
+def main() -> None:
+    """Run what is missing and print one line per idea."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    real_data = os.environ.get("LCDVT_REAL_DATA")
+    parser.add_argument("--data", type=Path, default=Path(real_data) / "surveys" if real_data else None)
+    parser.add_argument("--workspace", type=Path, default=Path("lcdvt-quality"))
+    parser.add_argument("--labels", default="1%,5%", help="shares of labels, with commas")
+    parser.add_argument("--draws", type=int, default=2)
+    parser.add_argument("--members", type=int, default=5)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    if arguments.data is None:
+        parser.error("give --data DIR (one folder per survey), or set LCDVT_REAL_DATA.")
+    ingest_surveys(arguments.data, arguments.workspace)
+    folder = arguments.workspace / "ablation"
+    folder.mkdir(parents=True, exist_ok=True)
+    work = []
+    for pair in PAIRS:
+        dataset, _ = put_together([open_survey(name, arguments.workspace) for name in pair], None)
+        for share in arguments.labels.split(","):
+            for seed in range(FIRST_SEED, FIRST_SEED + arguments.draws):
+                drawn = dataset.draw([LabelBudget.parse("all"), LabelBudget.parse(share)], seed)
+                for name, variant in VARIANTS.items():
+                    rows = (DVT_ENSEMBLE,)
+                    task = DrawTask(dataset, drawn, variant.config, arguments.members, rows, seed, variant.scaling)
+                    work.append((name, f"{pair[0]}→{pair[1]}@{share}", task))
+    results = []
+    for done, result in enumerate(run_batches(partial(score_draw, folder), work, jobs=arguments.jobs), start=1):
+        results.append(result)
+        print(f"{done} of {len(work)} draws", flush=True)
+    cells = list(dict.fromkeys(cell for _, cell, _ in work))
+    seeds = f"seeds {FIRST_SEED} to {FIRST_SEED + arguments.draws - 1}"
+    table = Table(title=f"macro F1 (%), development half of real stars, {seeds}, {arguments.members} members")
+    for column in ("changed", *cells, "mean", "calibration error"):
+        table.add_column(column, justify="left" if column == "changed" else "right")
+    summary: dict[str, dict[str, float]] = {}
+    for name in VARIANTS:
+        mine = [result for result in results if result["variant"] == name]
+        by_cell = {
+            cell: float(np.mean([result["macro"] for result in mine if result["cell"] == cell])) for cell in cells
+        }
+        error = float(np.mean([result["calibration_error"] for result in mine]))
+        summary[name] = {**by_cell, "mean": float(np.mean(list(by_cell.values()))), "calibration_error": error}
+        table.add_row(name, *(f"{value:.1f}" for value in list(summary[name].values())[:-1]), f"{error:.3f}")
+    Console(width=160).print(table)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(summary, indent=1, ensure_ascii=False), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
