@@ -113,7 +113,8 @@ def match_format(form: Format, name: str, head: bytes) -> Match | str:
         return "it is binary, not text"
     groups = _name_groups(form, name)
     if form.head:
-        found = _compiled(form.head).search(head_text(head[:PATTERN_BYTES]).replace("\r\n", "\n"))
+        text = head_text(head[:PATTERN_BYTES])
+        found = _compiled(form.head).search(text.replace("\r\n", "\n") if "\r" in text else text)
         if found is None:
             return "its first lines do not look like this format's"
         groups |= {key: value for key, value in found.groupdict().items() if value is not None}

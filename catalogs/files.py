@@ -28,6 +28,7 @@ EXPANSION_ALLOWED_BYTES: Final = 64 << 20
 """Text shrinks by ten, not by hundreds: beyond this size and ratio a compressed file is refused."""
 
 _MAGIC: Final[dict[bytes, Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
+_MAGIC_BYTES: Final = tuple(_MAGIC)
 _DAMAGE: Final = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
 
@@ -56,11 +57,8 @@ def is_archive_name(name: str) -> bool:
 
 def bare_name(name: str) -> str:
     """Return the file's name without folders and without a compression suffix."""
-    base = name.rsplit(MEMBER_SEPARATOR, 1)[-1].rsplit("/", 1)[-1]
-    for suffix in COMPRESSION_SUFFIXES:
-        if base.lower().endswith(suffix):
-            return base[: -len(suffix)]
-    return base
+    base = name.rpartition(MEMBER_SEPARATOR)[2].rpartition("/")[2]
+    return base.rpartition(".")[0] if base.lower().endswith(COMPRESSION_SUFFIXES) else base
 
 
 def decoded(content: bytes) -> str:
@@ -155,10 +153,16 @@ def readable(name: str) -> Iterator[None]:
 def read_whole(name: str) -> bytes:
     """Read one star's file, decompressed; a file no star can fill is refused."""
     try:
-        with open(name, "rb", buffering=0) as raw:  # noqa: PTH123 - pathlib costs more than the call itself
-            if os.fstat(raw.fileno()).st_size > WHOLE_FILE_LIMIT:
+        handle = os.open(name, os.O_RDONLY | os.O_CLOEXEC)  # a file object costs more than reading a small file
+        try:
+            size = os.fstat(handle).st_size
+            if size > WHOLE_FILE_LIMIT:
                 raise InputFileError(f"{name} holds more than {WHOLE_FILE_LIMIT >> 20} MiB: too much for one star.")
-            content: bytes = raw.readall()
+            content = os.read(handle, size + 1)
+            while len(content) > size and (more := os.read(handle, WHOLE_FILE_LIMIT)):  # it grew in the meantime
+                content += more
+        finally:
+            os.close(handle)
     except OSError:
         with readable(name):  # the sentence for what went wrong
             raise
@@ -167,7 +171,7 @@ def read_whole(name: str) -> bytes:
 
 def decompressed(content: bytes, name: str) -> bytes:
     """Return the content, decompressed if its first bytes say it is compressed."""
-    if not content.startswith(tuple(_MAGIC)):
+    if not content.startswith(_MAGIC_BYTES):
         return content
     opener = next(opener for magic, opener in _MAGIC.items() if content.startswith(magic))
     limit = min(WHOLE_FILE_LIMIT, max(EXPANSION_ALLOWED_BYTES, EXPANSION_LIMIT * len(content)))

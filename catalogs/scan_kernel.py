@@ -81,8 +81,8 @@ def read_number(data: NDArray[np.uint8], start: int, stop: int) -> tuple[float, 
             break
         i += 1
     if seen == 0:
-        # An upper limit such as >18.2 is no measurement.
-        missing = data[start] in (60, 62) or _is_missing_word(data, start, stop)
+        # Nothing at all, or an upper limit such as >18.2, is no measurement.
+        missing = start == stop or data[start] in (60, 62) or _is_missing_word(data, start, stop)
         return np.nan, MISSING if missing else BAD
     if i < stop:
         if data[i] != 101 and data[i] != 69:
@@ -193,8 +193,6 @@ def scan_lines(
                     i += 1
                 position = i + 1
                 continue
-            for place in range(n_numeric):
-                values[place, row] = np.nan
             column = 0
             identity_hash = _FNV_OFFSET
             line_fault = 0
@@ -213,11 +211,9 @@ def scan_lines(
                     trailing_empty = token_stop == token_start
                     if column <= last_wanted:
                         at = wanted[column]
-                        if at >= 0 and token_stop > token_start:
-                            value, kind = read_number(data, token_start, token_stop)
-                            if kind == NUMBER:
-                                values[at, row] = value
-                            elif kind == HARD:
+                        if at >= 0:
+                            values[at, row], kind = read_number(data, token_start, token_stop)
+                            if kind == HARD:
                                 hard.append((row, at, token_start, token_stop))
                             elif kind == BAD:
                                 line_fault = NOT_A_NUMBER
@@ -244,6 +240,7 @@ def scan_lines(
                 expected = counted
             if counted < expected or column <= last_wanted:
                 line_fault = TOO_FEW_COLUMNS
+                values[:, row] = np.nan  # some were not there to be read
             elif counted > expected:
                 line_fault = TOO_MANY_COLUMNS
             if many:

@@ -35,9 +35,10 @@ class FatsPreprocessing:
 
     def apply(self, block: EpochBlock) -> None:
         """Drop epochs from the block."""
-        small_error, near_mean = _fats_masks(block.start, block.mag, block.err, self.error_factor, self.sigma)
-        block.keep_epochs(small_error, f"error above {self.error_factor:g} × mean error")
-        block.keep_epochs(near_mean[small_error], f"magnitude beyond {self.sigma:g}σ")
+        too_large = f"error above {self.error_factor:g} × mean error"
+        too_far = f"magnitude beyond {self.sigma:g}σ"
+        why = _fats_reasons(block.start, block.mag, block.err, self.error_factor, self.sigma)
+        block.drop_epochs(why, (too_large, too_far))
 
 
 @dataclass(frozen=True)
@@ -136,18 +137,18 @@ def clean(block: EpochBlock, rule: tuple[Step, ...]) -> None:
 
 
 @numba.njit(cache=True)
-def _fats_masks(start, mag, err, error_factor, sigma):  # type: ignore[no-untyped-def]
-    small_error = np.ones(mag.size, dtype=np.bool_)
-    near_mean = np.ones(mag.size, dtype=np.bool_)
+def _fats_reasons(start, mag, err, error_factor, sigma):  # type: ignore[no-untyped-def]
+    """Return for each epoch 1 if its error is too large, else 2 if it is too far from the mean, else 0."""
+    why = np.zeros(mag.size, dtype=np.int8)
     for segment in range(start.size - 1):
         a, b = start[segment], start[segment + 1]
         if a == b:
             continue
-        mean_error, mean, std = np.mean(err[a:b]), np.mean(mag[a:b]), np.std(mag[a:b])
+        largest, mean, std = error_factor * np.mean(err[a:b]), np.mean(mag[a:b]), np.std(mag[a:b])
         for i in range(a, b):
-            small_error[i] = err[i] < error_factor * mean_error
-            near_mean[i] = std == 0.0 or abs(mag[i] - mean) / std < sigma
-    return small_error, near_mean
+            near_mean = std == 0.0 or abs(mag[i] - mean) / std < sigma
+            why[i] = 1 if not err[i] < largest else 0 if near_mean else 2
+    return why
 
 
 @numba.njit(cache=True)

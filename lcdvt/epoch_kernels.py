@@ -86,30 +86,36 @@ def arrange(object_index, band_index, time, mag, err, new_object, band_rank, n_o
             place = place_of[segment_of[i]]
             place_of[segment_of[i]] = place + 1
             sorted_time[place], sorted_mag[place], sorted_err[place] = time[i], mag[i], err[i]
+    repeated = 0
     for segment in range(start.size - 1):
         of_segment = slice(start[segment], start[segment + 1])
-        _sort_segment(sorted_time[of_segment], sorted_mag[of_segment], sorted_err[of_segment])
-    sorted_mjd = sorted_time + offset
-    keep = _not_repeated(start, sorted_mjd, sorted_mag, sorted_err)
-    dropped[REPEATED] = keep.size - np.count_nonzero(keep)
-    if dropped[REPEATED]:
-        start, sorted_mjd, sorted_mag, sorted_err = keep_marked(keep, start, sorted_mjd, sorted_mag, sorted_err)
-    return start, sorted_mjd, sorted_mag, sorted_err, dropped
+        repeated += _sort_segment(sorted_time[of_segment], sorted_mag[of_segment], sorted_err[of_segment], offset)
+    dropped[REPEATED] = repeated
+    if repeated:
+        keep = _not_repeated(start, sorted_time, sorted_mag, sorted_err)
+        start, sorted_time, sorted_mag, sorted_err = keep_marked(keep, start, sorted_time, sorted_mag, sorted_err)
+    return start, sorted_time, sorted_mag, sorted_err, dropped
 
 
 @numba.njit(cache=True)
-def _sort_segment(time, mag, err):  # type: ignore[no-untyped-def]
-    """Sort in place by date, then magnitude, then error; most files are in order and cost one look."""
+def _sort_segment(time, mag, err, offset):  # type: ignore[no-untyped-def]
+    """Sort in place by date, then magnitude, then error; add the offset to the dates; return how many repeat another.
+
+    Most files are in order and cost one look.
+    """
     for i in range(1, time.size):
         if (time[i], mag[i], err[i]) < (time[i - 1], mag[i - 1], err[i - 1]):
+            # Stable sorts from the least to the most important key.
+            order = np.argsort(err, kind="mergesort")
+            order = order[np.argsort(mag[order], kind="mergesort")]
+            order = order[np.argsort(time[order], kind="mergesort")]
+            time[:], mag[:], err[:] = time[order], mag[order], err[order]
             break
-    else:
-        return
-    # Stable sorts from the least to the most important key.
-    order = np.argsort(err, kind="mergesort")
-    order = order[np.argsort(mag[order], kind="mergesort")]
-    order = order[np.argsort(time[order], kind="mergesort")]
-    time[:], mag[:], err[:] = time[order], mag[order], err[order]
+    repeated = 0
+    for i in range(time.size):
+        time[i] += offset
+        repeated += i > 0 and time[i] == time[i - 1] and mag[i] == mag[i - 1] and err[i] == err[i - 1]
+    return repeated
 
 
 @numba.njit(cache=True)
@@ -117,8 +123,7 @@ def _not_repeated(start, mjd, mag, err):  # type: ignore[no-untyped-def]
     keep = np.ones(mjd.size, dtype=np.bool_)
     for segment in range(start.size - 1):
         for i in range(start[segment] + 1, start[segment + 1]):
-            if mjd[i] == mjd[i - 1] and mag[i] == mag[i - 1] and err[i] == err[i - 1]:
-                keep[i] = False
+            keep[i] = mjd[i] != mjd[i - 1] or mag[i] != mag[i - 1] or err[i] != err[i - 1]
     return keep
 
 

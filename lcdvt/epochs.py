@@ -62,16 +62,21 @@ class EpochBlock:
     err: NDArray[np.float64]
     dropped_epochs: Counter[str] = field(default_factory=Counter)
     dropped_objects: Counter[str] = field(default_factory=Counter)
+    left_out: dict[str, str] = field(default_factory=dict)
+    """Each dropped object's id, and why."""
 
     def keep_epochs(self, keep: NDArray[np.bool_], reason: str) -> None:
         """Drop the epochs that are not to be kept and count them under `reason`."""
-        lost = int(keep.size - np.count_nonzero(keep))
-        if lost == 0:
-            return
-        self.dropped_epochs[reason] += lost
-        self.start, self.mjd, self.mag, self.err = epoch_kernels.keep_marked(
-            keep, self.start, self.mjd, self.mag, self.err
-        )
+        self.drop_epochs(~keep, (reason,))
+
+    def drop_epochs(self, why: NDArray[Any], reasons: tuple[str, ...]) -> None:
+        """Drop each epoch for which `why` is not 0, and count it under that one of the reasons (counted from 1)."""
+        lost = {reason: int(np.count_nonzero(why == number)) for number, reason in enumerate(reasons, 1)}
+        if any(lost.values()):
+            self.dropped_epochs += Counter(lost)  # without the reasons that were none
+            self.start, self.mjd, self.mag, self.err = epoch_kernels.keep_marked(
+                why == 0, self.start, self.mjd, self.mag, self.err
+            )
 
     def keep_segments(self, keep: NDArray[np.bool_], reason: str) -> None:
         """Drop whole segments and count their epochs under `reason`."""
@@ -84,6 +89,7 @@ class EpochBlock:
         if filled.all():
             return
         self.dropped_objects[reason] += int(np.count_nonzero(~filled))
+        self.left_out |= {self.objects[number].object_id: reason for number in np.flatnonzero(~filled)}
         new_index = np.cumsum(filled) - 1
         segments = filled[self.segment_object]
         lengths = np.diff(self.start)[segments]

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lcdvt.catalogs.curves import RawCurves
-from lcdvt.catalogs.reader import read_file
+from lcdvt.catalogs.curves import RawCurves, join_curves
+from lcdvt.catalogs.reader import Piece, read_file, read_pieces
 from lcdvt.catalogs.registry import find_survey
 from lcdvt.catalogs.survey import Survey
 from lcdvt.catalogs.survey_toml import survey_from_toml
@@ -205,3 +205,87 @@ def test_a_file_without_errors_takes_the_surveys_constant_one():
     survey = survey_from_toml(toml.replace("[time]", "[magnitude]\nconstant_error = 0.03\n[time]"), "mine.toml")
     block = block_from_raw(survey, read(survey, "1 15.0\n2 15.5\n", "a"))
     assert block.err.tolist() == [0.03, 0.03]
+
+
+def eros_content(kind: str, rows: list[tuple[float, ...]]) -> bytes:
+    text = eros_text("lm0023l14626", rows)
+    return {
+        "whole": text,
+        "no newline at the end": text.rstrip(),
+        "half a line": text.rstrip()[:-8],
+        "a word": text + "   900.5  abc  0.1  18.0  0.1\n",
+        "no data": eros_text("lm0023l14626", []),
+        "empty": "",
+        "not ours": "time,mag\n1,2\n",
+        "more comments": "# star:  erosid  again\n" + text,
+    }[kind].encode()
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(
+                [
+                    "whole",
+                    "no newline at the end",
+                    "half a line",
+                    "a word",
+                    "no data",
+                    "empty",
+                    "not ours",
+                    "more comments",
+                ]
+            ),
+            wide_rows,
+        ),
+        max_size=6,
+    )
+)
+def test_files_read_together_give_what_each_gives_alone(described):
+    survey = find_survey("eros")
+    pieces = [Piece(f"star{place}.time", content=eros_content(*file)) for place, file in enumerate(described)]
+    together = read_pieces(survey, pieces)
+    alone = join_curves(read_file(survey, piece.content, piece.name) for piece in pieces)
+    assert [found.object_id for found in together.objects] == [found.object_id for found in alone.objects]
+    assert together.problems == alone.problems
+    assert together.dropped_objects == alone.dropped_objects
+    rows = [sorted(zip(*(column.tolist() for column in read.epochs), strict=True)) for read in (together, alone)]
+    assert rows[0] == rows[1]
+
+
+def test_many_object_files_read_together_keep_their_objects_apart():
+    survey = survey_from_toml(
+        """
+name = "tiles"
+bands = ["V"]
+[[formats]]
+name = "tile"
+separator = "comma"
+header = true
+id = "{star}"
+time = "mjd"
+mag = "mag"
+err = "err"
+band = "V"
+""",
+        "tiles.toml",
+    )
+    header = "star,mjd,mag,err\n"
+    pieces = [
+        Piece("one.csv", content=f"{header}a,50000,15,0.1\nb,50001,16,0.1\na,50002,15.5,0.1\n".encode()),
+        Piece("two.csv", content=f"{header}".encode()),
+        Piece("three.csv", content=f"{header}b,50003,17,0.1\n,50004,17,0.1\nc,50005,x,0.1\n".encode()),
+    ]
+    curves = read_pieces(survey, pieces)
+    assert [(found.object_id, found.source) for found in curves.objects] == [
+        ("a", "one.csv"),
+        ("b", "one.csv"),
+        ("b", "three.csv"),
+        ("", "three.csv"),
+    ]
+    assert curves.epochs.object_index.tolist() == [0, 1, 0, 2]
+    assert [problem.split(";")[0] for problem in curves.problems] == [
+        "two.csv holds no epochs.",
+        "three.csv:4: a value that is not a number",
+        "three.csv: some rows have no id",
+    ]

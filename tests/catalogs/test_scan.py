@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -87,3 +88,37 @@ def test_identity_tells_neighbouring_columns_apart():
         for text in texts
     ]
     assert hashes[0] != hashes[1]
+
+
+LINES = st.sampled_from(
+    ["1,2", "3.5,-4", "# comment", "", "  ", "5", "6,7,8", "x,1", "1e400,2", "nan,", '"9",10', "1,2,"]
+)
+
+
+@given(
+    st.lists(st.tuples(st.lists(LINES, max_size=6), st.booleans(), st.sampled_from(["\n", "\r\n"])), max_size=5),
+    st.sampled_from([0, 2]),
+)
+def test_many_texts_at_once_are_read_as_one_by_one(described, column_count):
+    texts = [newline.join(lines) + newline * ends for lines, ends, newline in described]
+    settings = {"separator": ord(","), "comment": ord("#"), "numeric_columns": (0, 1), "column_count": column_count}
+    together = scan_texts([text.encode() for text in texts], [0] * len(texts), **settings)
+    for place, text in enumerate(texts):
+        alone = scan_numbers(text, column_count=column_count)
+        rows = slice(*together.row_start[place : place + 2])
+        np.testing.assert_array_equal(together.values[rows], alone.values)
+        assert together.fault[rows].tolist() == alone.fault.tolist()
+        assert together.line_number[rows].tolist() == alone.line_number.tolist()
+
+
+def test_skipped_bytes_are_not_read():
+    found = scan_texts(
+        [b"a,b\n1,2\n", b"3,4"], [4, 0], separator=ord(","), comment=-1, numeric_columns=(0, 1), column_count=2
+    )
+    assert found.values.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    assert found.row_start.tolist() == [0, 1, 2]
+
+
+def test_a_line_that_is_too_short_has_no_values():
+    found = scan_numbers("1,2,3\n4\n5,6\n", numeric_columns=(0, 1, 2), column_count=3)
+    assert np.isnan(found.values[1:]).all()
