@@ -24,7 +24,7 @@ def compute(curves: Curves) -> np.ndarray:
     return out
 
 
-@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS)
+@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS, forceinline=True)
 def _lagged_product(residual: np.ndarray, lag: int) -> float:
     total = 0.0
     for i in range(len(residual) - lag):

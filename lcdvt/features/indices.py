@@ -22,7 +22,7 @@ def compute(curves: Curves) -> np.ndarray:
     return out
 
 
-@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS)
+@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS, forceinline=True)
 def weighted_mean(mag: np.ndarray, err: np.ndarray) -> float:
     """Return the mean weighted by inverse variance."""
     smallest = err[0]
@@ -38,7 +38,7 @@ def weighted_mean(mag: np.ndarray, err: np.ndarray) -> float:
     return weighted / weight_sum
 
 
-@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS)
+@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS, forceinline=True)
 def von_neumann_uneven(time: np.ndarray, mag: np.ndarray, variance: float) -> float:
     """Return η^e: squared steps weighted by 1/Δt², against the variance."""
     count = len(mag)
@@ -80,7 +80,7 @@ def _consecutive_outliers(mag: np.ndarray, mean: float, std: float) -> float:
     return triples / (len(mag) - CONSECUTIVE + 1)
 
 
-@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS)
+@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS, forceinline=True)
 def _indices(time: np.ndarray, mag: np.ndarray, err: np.ndarray, out: np.ndarray) -> None:
     count = len(mag)
     mean, variance = mean_and_variance(mag)

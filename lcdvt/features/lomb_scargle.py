@@ -64,7 +64,7 @@ def fats_grid(baseline: float, epochs: int) -> Grid:
     return Grid(lowest, step, int(size))
 
 
-@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS)
+@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS, forceinline=True)
 def _power(cc: float, ss: float, cs: float, yc: float, ys: float) -> float:
     """Return the reduction of χ² by a sinusoid, from its normal equations with the mean taken out."""
     determinant = cc * ss - cs * cs
@@ -74,7 +74,7 @@ def _power(cc: float, ss: float, cs: float, yc: float, ys: float) -> float:
     return (ss * yc * yc + cc * ys * ys - 2.0 * cs * yc * ys) / determinant
 
 
-@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS)
+@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS, forceinline=True)
 def direct_window(since: np.ndarray, grid: Grid) -> WindowSums:
     """Sum the window at every frequency by rotating every epoch's phase from one frequency to the next."""
     number = grid.size
@@ -103,7 +103,7 @@ def direct_window(since: np.ndarray, grid: Grid) -> WindowSums:
     return WindowSums(cos_sum, sin_sum, cos_double, sin_double)
 
 
-@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS)
+@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS, forceinline=True)
 def direct_signal(since: np.ndarray, signal: np.ndarray, grid: Grid) -> tuple[np.ndarray, np.ndarray]:
     """Sum signal·cos and signal·sin at every frequency by recurrence."""
     number = grid.size
@@ -164,7 +164,7 @@ class FourierSums:
         return transform.real, transform.imag
 
 
-@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS)
+@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS, forceinline=True)
 def _coarse_power(window: WindowSums, signal_cos: np.ndarray, signal_sin: np.ndarray) -> np.ndarray:
     """Return the power at the coarse frequencies, infinite where it has to be computed exactly."""
     power = np.empty(len(signal_cos))
@@ -196,7 +196,7 @@ def highest_of_all(window: WindowSums, signal_cos: np.ndarray, signal_sin: np.nd
     return best_index, best_power
 
 
-@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS)
+@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS, forceinline=True)
 def _exact_sums(
     since: np.ndarray,
     signal: np.ndarray,

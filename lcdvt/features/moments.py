@@ -9,7 +9,9 @@ from lcdvt.features.gate import Curves
 
 FEATURES: Final = ("Mean", "Std", "Meanvariance", "Skew", "SmallKurtosis", "LinearTrend", "MaxSlope")
 
-# Sums may be reordered (SIMD); NaN and infinity keep their meaning.
+# Sums may be reordered (SIMD); NaN and infinity keep their meaning. A kernel that may do so is also inlined by force:
+# compiled on its own and again within its caller it would sum in two orders, and the process that compiles would differ
+# in the last digit from all those that find the kernels on disk.
 REORDERED_SUMS: Final = {"reassoc", "contract", "arcp", "nsz"}
 
 
@@ -20,7 +22,7 @@ def compute(curves: Curves) -> np.ndarray:
     return out
 
 
-@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS)
+@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS, forceinline=True)
 def mean_and_variance(mag: np.ndarray) -> tuple[float, float]:
     """Return the mean and the variance (divided by N) in two passes."""
     total = 0.0
@@ -33,7 +35,7 @@ def mean_and_variance(mag: np.ndarray) -> tuple[float, float]:
     return mean, squares / len(mag)
 
 
-@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS)
+@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS, forceinline=True)
 def _moments(time: np.ndarray, mag: np.ndarray, out: np.ndarray) -> None:
     count = len(mag)
     mean, variance = mean_and_variance(mag)

@@ -103,7 +103,7 @@ def _log_gaussian_tail(score: float) -> float:
     return math.log(0.5 * math.erfc(-score * SQRT_HALF))
 
 
-@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS)
+@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS, forceinline=True)
 def _anderson_darling(ordered: np.ndarray) -> float:
     count = len(ordered)
     mean, variance = mean_and_variance(ordered)

@@ -61,7 +61,7 @@ class Bands(NamedTuple):
     max_harmonics: Integers
 
 
-@njit(cache=True, fastmath=True)
+@njit(cache=True, fastmath=True, forceinline=True)
 def _moments(
     c1: Floats, s1: Floats, w: Floats, y: Floats, highest: int, now: Floats, before: Floats, sums: Floats,
     y_sums: Floats,

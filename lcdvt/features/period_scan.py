@@ -57,7 +57,7 @@ def _add_power(score: Floats, power: Floats, n_epochs: float) -> None:
         score[i + 1] += scale * power[i]
 
 
-@njit(cache=True, fastmath=True)
+@njit(cache=True, fastmath=True, forceinline=True)
 def _direct_power(t: Floats, y: Floats, w: Floats, df: float, n_grid: int) -> Floats:
     """Return the floating-mean Lomb–Scargle power at df, 2 df, … (Zechmeister & Kürster 2009, eq. 5)."""
     n = t.size

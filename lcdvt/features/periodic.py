@@ -120,7 +120,7 @@ def _describe_period(time: np.ndarray, mag: np.ndarray, grid: Grid, index: int, 
     out[3] = steps / ((epochs - 1) * variance)
 
 
-@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS)
+@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS, forceinline=True)
 def _fit_sinusoid(cosine: np.ndarray, sine: np.ndarray, signal: np.ndarray) -> tuple[float, float, float]:
     """Return (a, b, c) of the least-squares a·sin + b·cos + c."""
     epochs = len(signal)
@@ -144,7 +144,7 @@ def _fit_sinusoid(cosine: np.ndarray, sine: np.ndarray, signal: np.ndarray) -> t
     return a, b, y - a * s - b * c
 
 
-@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS)
+@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS, forceinline=True)
 def _whiten(since: np.ndarray, signal: np.ndarray, frequency: float, whitening: int, out: np.ndarray) -> None:
     """Fit four harmonics, each to the same signal, describe them, and take all of them out of the signal."""
     epochs = len(since)

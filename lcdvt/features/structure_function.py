@@ -38,7 +38,7 @@ def _on_even_times(time: np.ndarray, mag: np.ndarray) -> np.ndarray:
     return even
 
 
-@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS)
+@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS, forceinline=True)
 def _moments_of_changes(even: np.ndarray, lag: int) -> tuple[float, float, float]:
     first = 0.0
     second = 0.0
@@ -52,7 +52,7 @@ def _moments_of_changes(even: np.ndarray, lag: int) -> tuple[float, float, float
     return first / pairs, second / pairs, third / pairs
 
 
-@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS)
+@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS, forceinline=True)
 def _slope(x: np.ndarray, y: np.ndarray) -> float:
     mean_x = x.sum() / len(x)
     mean_y = y.sum() / len(y)
