@@ -1,7 +1,10 @@
-"""The likelihood of a batch in one compiled pass over memory.
+"""The likelihood and the latent of a batch, each in one compiled pass over memory forward and one backward.
 
-The features of all rows, members and surveys are the widest array of a step. As separate operations the
-Gaussian likelihood and its gradient pass over it a dozen times; here each number is read once.
+The features of all rows, members and surveys are the widest array of a step, and the latent has the most
+operations on it. As separate operations each of them passes over its array a dozen times and leaves as many
+arrays for the way back; here every number is read once, and the gradient is worked out by hand.
+
+Arrays are (groups, rows, …): a group is one member's rows of one survey, its labelled rows first.
 """
 
 import math
@@ -17,6 +20,11 @@ _LOG2_E = np.float32(1 / math.log(2))
 _LN_2_HIGH = np.float32(0.693359375)
 _LN_2_LOW = np.float32(math.log(2) - 0.693359375)
 _TAYLOR = tuple(np.float32(1 / math.factorial(power)) for power in range(7, -1, -1))
+_LOG_2_PI = np.float32(math.log(2 * math.pi))
+
+# All that lets sums be reordered for speed; not the promise that nothing is NaN, for a NaN has to end its member.
+_FAST = {"contract", "nsz", "arcp", "reassoc"}
+_compiled = numba.njit(cache=True, fastmath=_FAST, error_model="numpy")
 
 
 @numba.njit(cache=True, fastmath={"contract", "nsz", "arcp"}, inline="always")
@@ -34,46 +42,127 @@ def _exponential(x: np.float32) -> np.float32:
     return series * power_of_two
 
 
-@numba.njit(cache=True, fastmath=True, error_model="numpy")
-def gaussian_cost(output: Floats, x: Floats, observed: Floats, low: float, high: float, gradient: Floats) -> Floats:
-    """Return twice −log N(x; mean, exp logvar), without its constant, of each row; fill in the gradient.
+@_compiled
+def gaussian_cost(
+    output: Floats, x: Floats, observed: Floats, low: float, high: float, labelled: int
+) -> tuple[Floats, Floats]:
+    """Return the means of −log N(x; mean, exp logvar) over labelled and other rows, (groups, 2), and their gradient.
+
+    Outputs are made in here, for the compiler has to know that they overlap nothing.
 
     Parameters
     ----------
     output
-        (rows, 2 × features): means, then log variances before they are limited to [low, high].
+        (groups, rows, 2 × features): means, then log variances before they are limited to [low, high].
     x
-        (rows, features).
+        (groups, rows, features).
     observed
-        Like `x`, 1 where observed; no rows at all when everything is.
+        Like `x`, 1 where observed; of no group at all when everything is.
     low, high
         The limits, beyond which the log variance has no gradient.
-    gradient
-        Like `output`: the gradient of −log N is written here.
+    labelled
+        How many rows of a group are labelled.
     """
-    rows, features = x.shape
+    groups, rows, features = x.shape
     masked = observed.shape[0] > 0
-    cost = np.empty(rows, dtype=np.float32)
     lowest, highest, half, zero = np.float32(low), np.float32(high), np.float32(0.5), np.float32(0)
-    for row in range(rows):
-        total = zero
-        for feature in range(features):
-            free = output[row, features + feature]
-            logvar = min(max(free, lowest), highest)
-            residual = output[row, feature] - x[row, feature]
-            pull = residual * _exponential(-logvar)
-            square = residual * pull
-            gradient[row, feature] = pull
-            gradient[row, features + feature] = half - half * square if free == logvar else zero
-            total += square + logvar
-        # apart from the loop above, which the compiler can only vectorise without a choice in it
-        if masked:
+    means, gradient = np.zeros((groups, 2), dtype=np.float32), np.empty_like(output)
+    # a sum for each feature and not for each row: a sum along the fast axis is vectorised badly
+    sums, everything = np.zeros(features, dtype=np.float32), np.ones(features, dtype=np.float32)
+    for group in range(groups):
+        for row in range(rows):
+            part = 0 if row < labelled else 1
+            share = np.float32(1 / (labelled if row < labelled else rows - labelled))
+            seen = observed[group, row] if masked else everything
             for feature in range(features):
-                seen = observed[row, feature]
-                residual = output[row, feature] - x[row, feature]
-                logvar = min(max(output[row, features + feature], lowest), highest)
-                total -= (np.float32(1) - seen) * (residual * gradient[row, feature] + logvar)
-                gradient[row, feature] *= seen
-                gradient[row, features + feature] *= seen
-        cost[row] = total
-    return cost
+                free = output[group, row, features + feature]
+                logvar = min(max(free, lowest), highest)
+                residual = output[group, row, feature] - x[group, row, feature]
+                weight = seen[feature]
+                pull = weight * residual * _exponential(-logvar)
+                square = residual * pull
+                gradient[group, row, feature] = share * pull
+                spread = share * half * (weight - square)
+                gradient[group, row, features + feature] = spread if free == logvar else zero
+                sums[feature] += square + weight * (logvar + _LOG_2_PI)
+            if row == labelled - 1 or row == rows - 1:
+                means[group, part] = half * share * sums.sum()
+                sums[:] = zero
+    return means, gradient
+
+
+@_compiled
+def latent_sample(
+    output: Floats, noise: Floats, classes: int, low: float, high: float, variance: float, distance: float
+) -> tuple[Floats, Floats, Floats]:
+    """Return z, its standard deviation, and KL(q(z|x) ‖ p(z|k)) of each class k, (groups, classes, rows).
+
+    Parameters
+    ----------
+    output
+        (groups, rows, 2 J): means, then log variances before they are limited to [low, high].
+    noise
+        (groups, rows, J).
+    classes
+        K.
+    low, high
+        The limits.
+    variance, distance
+        σ² and μ of the components.
+    """
+    groups, rows, width = noise.shape
+    lowest, highest, half = np.float32(low), np.float32(high), np.float32(0.5)
+    z, deviation = np.empty_like(noise), np.empty_like(noise)
+    divergence = np.empty((groups, classes, rows), dtype=np.float32)
+    spread, pull = np.float32(0.5 / variance), np.float32(distance / variance)
+    own_variance = np.float32(variance)
+    constant = np.float32(0.5 * (width * (math.log(variance) - 1) + distance**2 / variance))
+    for group in range(groups):
+        for row in range(rows):
+            total = np.float32(0)
+            for axis in range(width):
+                mean = output[group, row, axis]
+                logvar = min(max(output[group, row, width + axis], lowest), highest)
+                sigma = _exponential(half * logvar)
+                deviation[group, row, axis] = sigma
+                z[group, row, axis] = mean + sigma * noise[group, row, axis]
+                total += mean * mean + sigma * sigma - own_variance * logvar
+            for number in range(classes):
+                # only m_k tells the components apart: Σ_j (m_j − μ_kj)² = |m|² − 2 μ m_k + μ²
+                divergence[group, number, row] = total * spread + constant - pull * output[group, row, number]
+    return z, deviation, divergence
+
+
+@_compiled
+def latent_gradient(
+    output: Floats,
+    noise: Floats,
+    deviation: Floats,
+    low: float,
+    high: float,
+    variance: float,
+    distance: float,
+    z_gradient: Floats,
+    divergence_gradient: Floats,
+) -> Floats:
+    """Return the gradient by `output` of what depends on z and the divergences of `latent_sample`."""
+    groups, rows, width = noise.shape
+    classes = divergence_gradient.shape[1]
+    lowest, highest, half, zero = np.float32(low), np.float32(high), np.float32(0.5), np.float32(0)
+    inverse, pull = np.float32(1 / variance), np.float32(distance / variance)
+    gradient = np.empty_like(output)
+    for group in range(groups):
+        for row in range(rows):
+            total = np.float32(0)
+            for number in range(classes):
+                total += divergence_gradient[group, number, row]
+            scaled = total * inverse
+            for axis in range(width):
+                sigma, by_z = deviation[group, row, axis], z_gradient[group, row, axis]
+                free = output[group, row, width + axis]
+                by_logvar = half * (by_z * sigma * noise[group, row, axis] + sigma * sigma * scaled - total)
+                gradient[group, row, axis] = by_z + scaled * output[group, row, axis]
+                gradient[group, row, width + axis] = by_logvar if lowest <= free <= highest else zero
+            for number in range(classes):
+                gradient[group, row, number] -= pull * divergence_gradient[group, number, row]
+    return gradient

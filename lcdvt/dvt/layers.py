@@ -99,14 +99,29 @@ class MemberLinear(MemberLayer):
 
     def forward(self, x: Tensor, surveys: slice) -> Tensor:
         """Apply the layer to rows of the surveys in the slice, as one batched product."""
-        members, n_surveys, rows, inputs = x.shape
-        weight, bias = self.used_by(surveys)
-        # A shared layer sees the rows of all surveys as one long batch; otherwise the surveys join the members.
-        batch = members if self.scope == "shared" else members * n_surveys
-        output = torch.baddbmm(
-            bias.reshape(batch, 1, -1), x.reshape(batch, -1, inputs), weight.reshape(batch, inputs, -1)
-        )
+        x_rows, weight, bias = self._factors(x, surveys)
+        output = torch.baddbmm(bias, x_rows, weight)
         if self.rectified:
             # here and not after the view: autograd copies the array when a view is changed in place
             output = output.relu_()
-        return output.view(members, n_surveys, rows, -1)
+        return output.view(*x.shape[:3], -1)
+
+    def columns(self, x: Tensor, surveys: slice) -> Tensor:
+        """Apply the layer with its outputs before the rows, (members, surveys, outputs, rows), not rectified.
+
+        A product with few outputs is several times faster this way round: the rows are the fast axis.
+        """
+        members, n_surveys, rows, _ = x.shape
+        x_rows, weight, bias = self._factors(x, surveys)
+        output = torch.baddbmm(bias.transpose(1, 2), weight.transpose(1, 2), x_rows.transpose(1, 2))
+        if self.scope == "shared":
+            return output.view(members, -1, n_surveys, rows).transpose(1, 2)
+        return output.view(members, n_surveys, -1, rows)
+
+    def _factors(self, x: Tensor, surveys: slice) -> tuple[Tensor, Tensor, Tensor]:
+        """Return rows, weights and biases as one stack of matrices each."""
+        members, n_surveys, _, inputs = x.shape
+        weight, bias = self.used_by(surveys)
+        # A shared layer sees the rows of all surveys as one long batch; otherwise the surveys join the members.
+        batch = members if self.scope == "shared" else members * n_surveys
+        return x.reshape(batch, -1, inputs), weight.reshape(batch, inputs, -1), bias.reshape(batch, 1, -1)

@@ -85,8 +85,12 @@ class DVT(nn.Module):
         return output[..., : max(self.widths)]
 
     def classify(self, z: Tensor, surveys: slice) -> Tensor:
-        """Return the logits of q(y|z)."""
-        return self.classifier(self._scaled(z), surveys)
+        """Return the logits of q(y|z), (members, surveys, rows, K)."""
+        return self.class_columns(z, surveys).transpose(-1, -2)
+
+    def class_columns(self, z: Tensor, surveys: slice) -> Tensor:
+        """Return the logits of q(y|z) with classes before rows, (members, surveys, K, rows)."""
+        return self.classifier.columns(self._scaled(z), surveys)
 
     def _scaled(self, z: Tensor) -> Tensor:
         return z / self.config.component_distance if self.config.scaled_latent else z

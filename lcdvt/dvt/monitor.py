@@ -13,8 +13,9 @@ from torch import Tensor
 from lcdvt.dvt.batches import MEASUREMENT, member_generator, split_held_out
 from lcdvt.dvt.config import DVTConfig
 from lcdvt.dvt.data import TrainingData
+from lcdvt.dvt.latent import kl_to_components
+from lcdvt.dvt.likelihood import reconstruction_cost
 from lcdvt.dvt.model import DVT
-from lcdvt.dvt.objective import kl_to_components, reconstruction_cost
 
 CYCLE_ROWS = 2000
 
@@ -100,7 +101,7 @@ class Monitor:
             observed = self.data.observed[self.held_out.to(x.device)].unsqueeze(1)
         mean, logvar = model.encode(x, target)
         z = mean + (0.5 * logvar).exp() * self.noise.unsqueeze(1)
-        log_q = model.classify(z, target).transpose(-1, -2).log_softmax(-2)
+        log_q = model.class_columns(z, target).log_softmax(-2)
         _, cost = reconstruction_cost(model.config, model.decode(z, target), x, observed, labelled=0)
         divergence = kl_to_components(mean, logvar, model.classes, model.config)
         log_prior = model.class_prior[:, target].log().unsqueeze(-1)

@@ -26,20 +26,18 @@ eq. loss_j_alpha has q(y|x)                     q(y|z) at the sampled z: the cla
 sums over data in eq. loss_j                    means over the batch, so that ρ and γ keep their meaning
 Table 1: λ = 0.1                                γ, the weight of the unlabelled term
 Table 1: η = 0.005                              the learning rate; η in the text is the source's weight
-C_S(G_T(F_T(G_S(x))) misses a bracket           C_S(G_T(F_T(G_S(x)))), see lcdvt.dvt.cycle
+C_S(G_T(F_T(G_S(x))) misses a bracket           C_S(G_T(F_T(G_S(x)))), see lcdvt.dvt.monitor
 ==============================================  =====================================================
 """
 
-import math
 from dataclasses import dataclass, fields
-from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
-from lcdvt.dvt.config import ModelConfig, ObjectiveConfig
-from lcdvt.dvt.kernels import gaussian_cost
+from lcdvt.dvt.config import ObjectiveConfig
+from lcdvt.dvt.latent import sample_latent, straight_through_sample
+from lcdvt.dvt.likelihood import mean_or_zero, reconstruction_cost
 from lcdvt.dvt.model import DVT
 
 
@@ -147,14 +145,14 @@ def objective_terms(
     """
     labelled = batch.y.shape[-1]
     x_seen = batch.x if batch.encoder_noise is None else batch.x + batch.encoder_noise
-    mean, logvar = model.encode(x_seen, surveys)
     if not config.generative:
-        return _classification_alone(model, mean, batch.y, surveys, class_weights)
-    z = torch.addcmul(mean, (0.5 * logvar).exp(), batch.latent_noise)
+        return _classification_alone(model, x_seen, batch.y, surveys, class_weights)
+    z, divergence = sample_latent(
+        model.networks.encode(x_seen, surveys), batch.latent_noise, model.classes, model.config
+    )
     reconstruction = reconstruction_cost(model.config, model.decode(z, surveys), batch.x, batch.observed, labelled)
-    divergence = kl_to_components(mean, logvar, model.classes, model.config)
     # Classes before rows from here on: rows are many, classes few, and the last axis is the fast one.
-    logits = model.classify(z, surveys).transpose(-1, -2).contiguous()
+    logits = model.class_columns(z, surveys)
     log_q = logits.log_softmax(dim=-2)
     y = batch.y.unsqueeze(-2)
     log_q_unlabelled = log_q[..., labelled:]
@@ -169,8 +167,8 @@ def objective_terms(
         component_labelled=divergence[..., :labelled].gather(-2, y).mean((-1, -2)),
         classification=_classification_cost(log_q[..., :labelled], batch.y, class_weights),
         reconstruction_unlabelled=reconstruction[1],
-        component_unlabelled=_mean_or_zero((component * divergence[..., labelled:]).sum(-2)),
-        class_prior=_mean_or_zero((q * (log_q_unlabelled - log_prior)).sum(-2)),
+        component_unlabelled=mean_or_zero((component * divergence[..., labelled:]).sum(-2)),
+        class_prior=mean_or_zero((q * (log_q_unlabelled - log_prior)).sum(-2)),
         tie=tie_size(model),
     )
     return terms, q.detach()
@@ -184,121 +182,15 @@ def _classification_cost(log_q: Tensor, y: Tensor, class_weights: Tensor | None)
 
 
 def _classification_alone(
-    model: DVT, mean: Tensor, y: Tensor, surveys: slice, class_weights: Tensor | None
+    model: DVT, x: Tensor, y: Tensor, surveys: slice, class_weights: Tensor | None
 ) -> tuple[ObjectiveTerms, Tensor]:
     """Return terms that are all zero but the classification of the labelled rows at z = E[z|x]."""
-    log_q = model.classify(mean, surveys).transpose(-1, -2).log_softmax(dim=-2)
+    mean, _ = model.encode(x, surveys)
+    log_q = model.class_columns(mean, surveys).log_softmax(dim=-2)
     cost = _classification_cost(log_q, y, class_weights)
     nothing = torch.zeros_like(cost)
     terms = ObjectiveTerms(nothing, nothing, cost, nothing, nothing, nothing, tie_size(model))
     return terms, log_q[..., :0].detach()
-
-
-def _mean_or_zero(rows: Tensor) -> Tensor:
-    # Supervised training has no unlabelled rows, and the mean of nothing would be NaN.
-    return rows.mean(-1) if rows.shape[-1] else rows.sum(-1)
-
-
-def kl_to_components(mean: Tensor, logvar: Tensor, classes: int, config: ModelConfig) -> Tensor:
-    """Return KL(N(m, diag exp v) ‖ N(μ e_k, σ² I)) of each class k and row, (…, K, rows).
-
-    Only m_k tells the components apart: Σ_j (m_j − μ_kj)² = |m|² − 2 μ m_k + μ², so no (K, J) array is made.
-    """
-    variance, distance = config.component_sigma**2, config.component_distance
-    common = (mean.square() + logvar.exp() - variance * logvar).sum(-1) / variance
-    constant = mean.shape[-1] * (math.log(variance) - 1) + distance**2 / variance
-    towards = mean[..., :classes].transpose(-1, -2).contiguous()
-    return (0.5 * (common + constant)).unsqueeze(-2) - (distance / variance) * towards
-
-
-def straight_through_sample(logits: Tensor, gumbel_noise: Tensor, temperature: float) -> Tensor:
-    """Return one-hot samples of softmax(logits), (…, K, rows), whose gradient is that of the Gumbel softmax."""
-    soft = ((logits + gumbel_noise) / temperature).softmax(dim=-2)
-    frozen = soft.detach()
-    # the largest by comparison, several times faster than argmax here; two that are equal share the sample
-    largest = (frozen == frozen.amax(dim=-2, keepdim=True)).to(soft.dtype)
-    return largest / largest.sum(dim=-2, keepdim=True) + (soft - frozen)
-
-
-def reconstruction_cost(
-    config: ModelConfig, output: Tensor, x: Tensor, observed: Tensor | None, labelled: int
-) -> tuple[Tensor, Tensor]:
-    """Return the mean of −log p(x|z) over the labelled rows and over the others, each (members, surveys).
-
-    Features that were not observed do not count.
-    """
-    if config.likelihood == "gaussian":
-        return _GaussianCost.apply(output, x, observed, *config.logvar_x, labelled)
-    cost = functional.binary_cross_entropy_with_logits(output, x, reduction="none")
-    rows = (cost if observed is None else cost * observed).sum(-1)
-    return _mean_or_zero(rows[..., :labelled]), _mean_or_zero(rows[..., labelled:])
-
-
-class _GaussianCost(torch.autograd.Function):
-    """−log N(x; mean, exp logvar), its two means over rows, and the gradient worked out in the same passes.
-
-    This is the widest array of a step: letting autograd record each elementary operation on it costs more
-    than the layer that makes it. Taking the means in here makes the incoming gradient one number for
-    thousands of neighbouring entries, which is a fast multiplication; one number per row is a slow one.
-    """
-
-    @staticmethod
-    def forward(
-        ctx: Any, output: Tensor, x: Tensor, observed: Tensor | None, low: float, high: float, labelled: int
-    ) -> tuple[Tensor, Tensor]:
-        gradient = torch.empty_like(output)
-        double_cost = (_compiled_cost if x.device.type == "cpu" else _plain_cost)(
-            output, x, observed, low, high, gradient
-        )
-        seen = x.shape[-1] if observed is None else observed.sum(-1)
-        cost = 0.5 * (double_cost + math.log(2 * math.pi) * seen)
-        ctx.save_for_backward(gradient)
-        ctx.labelled = labelled
-        return _mean_or_zero(cost[..., :labelled]), _mean_or_zero(cost[..., labelled:])
-
-    @staticmethod
-    def backward(ctx: Any, *mean_gradients: Tensor) -> tuple[Tensor, None, None, None, None, None]:
-        (gradient,) = ctx.saved_tensors
-        parts = gradient[..., : ctx.labelled, :], gradient[..., ctx.labelled :, :]
-        for part, mean_gradient in zip(parts, mean_gradients, strict=True):
-            part.mul_((mean_gradient / max(part.shape[-2], 1))[..., None, None])
-        return gradient, None, None, None, None, None
-
-
-def _compiled_cost(
-    output: Tensor, x: Tensor, observed: Tensor | None, low: float, high: float, gradient: Tensor
-) -> Tensor:
-    features = x.shape[-1]
-    seen = x.new_empty(0, features) if observed is None else observed.reshape(-1, features)
-    cost = gaussian_cost(
-        output.detach().reshape(-1, 2 * features).numpy(),
-        x.reshape(-1, features).numpy(),
-        seen.numpy(),
-        low,
-        high,
-        gradient.view(-1, 2 * features).numpy(),
-    )
-    return torch.from_numpy(cost).view(x.shape[:-1])
-
-
-def _plain_cost(
-    output: Tensor, x: Tensor, observed: Tensor | None, low: float, high: float, gradient: Tensor
-) -> Tensor:
-    """Do what `gaussian_cost` does, on any device."""
-    features = x.shape[-1]
-    free_logvar = output[..., features:]
-    logvar = free_logvar.clamp(low, high)
-    residual = output[..., :features] - x
-    pull = residual * torch.exp(-logvar)
-    square = residual * pull
-    spread = (0.5 - 0.5 * square).masked_fill(free_logvar != logvar, 0.0)
-    cost = square + logvar
-    gradient[..., :features] = pull
-    gradient[..., features:] = spread
-    if observed is not None:
-        cost = cost * observed
-        gradient.unflatten(-1, (2, features)).mul_(observed.unsqueeze(-2))
-    return cost.sum(-1)
 
 
 def tie_size(model: DVT) -> Tensor:

@@ -7,22 +7,21 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from lcdvt.dvt.batches import STARTING_WEIGHTS, BatchStream, member_generator
+from lcdvt.dvt.batches import STARTING_WEIGHTS, member_generator
 from lcdvt.dvt.config import DVTConfig
 from lcdvt.dvt.data import TrainingData
 from lcdvt.dvt.model import DVT
 from lcdvt.dvt.monitor import Monitor
-from lcdvt.dvt.objective import ObjectiveTerms, balanced_class_weights, objective_terms
+from lcdvt.dvt.objective import ObjectiveTerms, balanced_class_weights
 from lcdvt.dvt.optimiser import FlatAdam
 from lcdvt.dvt.snapshots import Snapshots
+from lcdvt.dvt.steps import PhaseSteps
 from lcdvt.errors import LcdvtError
 from lcdvt.memory import keep_freed_memory
 from lcdvt.progress import Progress, silent
 
 if TYPE_CHECKING:
     import pandas as pd
-
-PRIOR_MOMENTUM = 0.02
 
 
 class TrainingError(LcdvtError):
@@ -185,24 +184,17 @@ class _Run:
             if resume is None and config.target_start == "source":
                 self.model.start_survey_from(0, surveys.start)
             self.model.freeze_shared()
-        optimiser = FlatAdam(self.model, config)
+        class_weights = None if self.class_weights is None else self.class_weights[:, surveys]
+        steps = PhaseSteps(self.model, self.data, self.config, self.seeds, phase, surveys, class_weights)
         if last and config.stop != "never":
             self.snapshots = Snapshots(self.model, config.patience)
         if resume is not None:
-            self._restore(resume, optimiser)
-        stream = BatchStream(self.data, self.config, self.seeds, phase, surveys)
-        class_weights = None if self.class_weights is None else self.class_weights[:, surveys]
+            self._restore(resume, steps.optimiser)
         for step in range(resume.step if resume else 0, config.steps):
-            optimiser.zero_gradient()
-            terms, q = objective_terms(self.model, stream.batch(step), self.config.objective, surveys, class_weights)
-            loss = terms.total(self.config.objective)
-            loss.sum().backward()
-            optimiser.step(step)
-            if self.config.objective.class_prior == "estimated" and q.shape[-1]:
-                self.model.class_prior[:, surveys].lerp_(q.mean(-1), PRIOR_MOMENTUM)
+            terms, loss = steps.take(step)
             done = step + 1
             if done % config.check_every == 0 or done == config.steps:
-                self._checkpoint(phase, done, terms, loss.detach(), optimiser)
+                self._checkpoint(phase, done, terms, loss, steps.optimiser)
                 if self.snapshots is not None and self.snapshots.finished():
                     break
 

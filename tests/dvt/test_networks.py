@@ -39,6 +39,7 @@ def test_a_layer_is_each_members_own_product(scope: str) -> None:
                 weight, bias = weight + layer.weight_correction[member, 0], bias + layer.bias_correction[member, 0]
             torch.testing.assert_close(y[member, survey], x[member, survey] @ weight + bias)
     torch.testing.assert_close(layer(x[:, 1:], slice(1, 2))[:, 0], y[:, 1])
+    torch.testing.assert_close(layer.columns(x, slice(0, 2)), y.transpose(-1, -2))
 
 
 def test_a_convolution_takes_its_members_and_surveys_weights() -> None:
