@@ -5,7 +5,7 @@ its time and its peak memory are its own. Cost per object and memory should not 
 figures say what a million or a billion objects cost, and how many cores finish them in a night.
 
 Usage: python benchmarks/scale.py [--objects 10000,30000,100000] [--jobs 1] [--features fats] [--seed 0] [--folder DIR]
-                                  [--json FILE]
+                                  [--markdown docs/scale.md] [--json FILE]
 """
 
 import argparse
@@ -44,6 +44,7 @@ OBJECTS_TO_WARM_UP = 40
 TRAINING_OBJECTS = 300
 SECONDS_PER_NIGHT = 10 * 3600
 TARGETS = (10**6, 10**9)
+MARKS = ("<!-- written by benchmarks/scale.py --markdown -->", "<!-- end -->")
 
 
 def run_stage(stage: str, *positional: object, **options: object) -> dict[str, float]:
@@ -80,15 +81,45 @@ def measure(objects: int, run: Path, folder: Path, arguments: argparse.Namespace
     return costs
 
 
-def print_table(objects: list[int], costs: list[dict[str, dict[str, float]]]) -> None:
-    """Print milliseconds per object and peak memory by stage."""
-    print(f"{'stage':10s}" + "".join(f"{count:>14d} objects" for count in objects))
+def table_lines(objects: list[int], costs: list[dict[str, dict[str, float]]]) -> list[str]:
+    """Return milliseconds per object (by the clock, and of CPU time) and peak memory by stage, as Markdown."""
+    lines = [
+        "| stage | " + " | ".join(f"{count:,} objects" for count in objects) + " |",
+        "|---|" + "---|" * len(objects),
+    ]
     for stage in STAGES:
         cells = [
-            f"{1000 * cost[stage]['seconds'] / count:9.3f} ms {cost[stage]['peak_mb']:6.0f} MB"
+            f"{1000 * cost[stage]['seconds'] / count:.2f} ms ({1000 * cost[stage]['cpu_seconds'] / count:.2f} CPU), "
+            f"{cost[stage]['peak_mb']:.0f} MB"
             for count, cost in zip(objects, costs, strict=True)
         ]
-        print(f"{stage:10s}" + "".join(f"{cell:>22s}" for cell in cells))
+        lines.append(f"| {stage} | {' | '.join(cells)} |")
+    return lines
+
+
+def outlook(seconds_per_object: float, jobs: int) -> list[str]:
+    """Return what larger surveys would cost at this rate."""
+    lines = []
+    for count in TARGETS:
+        core_seconds = count * seconds_per_object * jobs
+        cores = -(-core_seconds // SECONDS_PER_NIGHT)
+        lines.append(
+            f"{count:,} objects: {core_seconds / 3600:,.1f} core-hours, {cores:,.0f} cores for one night of 10 hours"
+        )
+    return lines
+
+
+def machine() -> str:
+    """Name the machine by what matters here."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return f"{os.cpu_count()} cores, {memory:.0f} GiB of memory"
+
+
+def write_between_marks(path: Path, lines: list[str]) -> None:
+    """Replace what stands between the marks in a document."""
+    before, _, rest = path.read_text(encoding="utf-8").partition(MARKS[0])
+    _, _, after = rest.partition(MARKS[1])
+    path.write_text("\n".join([before + MARKS[0], "", *lines, "", MARKS[1] + after]), encoding="utf-8")
 
 
 def main() -> None:
@@ -99,6 +130,7 @@ def main() -> None:
     parser.add_argument("--features", default="fats")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--folder", type=Path, help="where the surveys are made; default: the temporary folder")
+    parser.add_argument("--markdown", type=Path, help="write the table between the marks in this document")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     objects = sorted(int(count) for count in arguments.objects.split(","))
@@ -115,15 +147,17 @@ def main() -> None:
     paid = [[cost[stage] for stage in STAGES[1:]] for cost in costs]
     seconds = [sum(stage["seconds"] for stage in stages) / count for count, stages in zip(objects, paid, strict=True)]
     peaks = [max(stage["peak_mb"] for stage in stages) for stages in paid]
-    print(f"simulated HiTS, seed {arguments.seed}, {arguments.jobs} process(es), features {arguments.features}:")
-    print_table(objects, costs)
     flatness = max(seconds) / min(seconds)
-    print(f"cost per object (ingest + extract + predict): {', '.join(f'{1000 * each:.2f} ms' for each in seconds)}; "
-          f"largest over smallest {flatness:.2f} (at most 1.2 is the goal)")  # fmt: skip
-    for count in TARGETS:
-        hours = count * seconds[-1] * arguments.jobs / 3600
-        cores = -(-count * seconds[-1] * arguments.jobs // SECONDS_PER_NIGHT)
-        print(f"{count:.0e} objects: {hours:.1f} core-hours, {cores:.0f} cores for one night of 10 hours")
+    settings = f"seed {arguments.seed}, {arguments.jobs} process(es), features {arguments.features}"
+    title = f"Simulated HiTS, {settings}; {machine()}:"
+    per_object = ", ".join(f"{1000 * each:.2f} ms" for each in seconds)
+    verdict = f"Ingest, extract and predict together, per object: {per_object}; largest over smallest {flatness:.2f}."
+    lines = [title, "", *table_lines(objects, costs), "", verdict, ""]
+    lines += [f"- {line}" for line in outlook(seconds[-1], arguments.jobs)]
+    print("\n".join(lines))
+    if arguments.markdown:
+        command = f"python benchmarks/scale.py --objects {arguments.objects} --jobs {arguments.jobs}"
+        write_between_marks(arguments.markdown, [f"`{command}`", "", *lines])
     if arguments.json:
         record: dict[str, Any] = {
             "objects": objects,

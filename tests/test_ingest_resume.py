@@ -1,9 +1,9 @@
-"""Killed, interrupted, grown, repeated: the workspace ends the same, and nothing is lost or there twice."""
+"""Interrupted, grown, repeated: the workspace ends the same, and nothing is lost or there twice.
 
-import contextlib
+What kills, full disks and damaged parts do is tested in tests/faults.
+"""
+
 import os
-import random
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,8 +18,6 @@ import lcdvt
 from lcdvt.errors import WorkspaceError
 from lcdvt.manifest import locked
 from raw_files import hits_text, write_eros, write_macho_bulk
-
-KILLS = 20
 
 
 class StopHereError(Exception):
@@ -52,41 +50,6 @@ def start(arguments: list[str], workspace: Path) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
     )
-
-
-def kill_group(process: "subprocess.Popen[bytes]") -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
-
-
-@pytest.mark.slow
-def test_killed_at_random_moments_and_resumed_ends_with_the_same_values(tmp_path):
-    make_survey(tmp_path / "eros", range(400))
-    write_macho_bulk(tmp_path / "macho", 1, 3319, {f"1.3319.{star}": rows(star, 800) for star in range(60)})
-    sources = {"eros": tmp_path / "eros", "macho": tmp_path / "macho"}
-    whole, broken = tmp_path / "whole", tmp_path / "broken"
-    began = time.monotonic()
-    for source in sources.values():
-        process = start([str(source), "--jobs", "2"], whole)
-        assert process.wait() == 0, process.communicate()
-    usual = (time.monotonic() - began) / len(sources)
-    moments = random.Random(1)
-    kills = 0
-    while kills < KILLS:
-        name, source = moments.choice(list(sources.items()))
-        process = start([str(source), "--jobs", "2"], broken)
-        time.sleep(moments.uniform(0.3, usual))
-        if process.poll() is None:
-            kills += 1
-        else:  # finished: there is nothing left to interrupt, begin anew
-            shutil.rmtree(broken / name)
-        kill_group(process)
-    for name, source in sources.items():
-        process = start([str(source), "--jobs", "2"], broken)
-        assert process.wait() == 0, process.communicate()
-        check_same(broken / name, whole / name)
-        assert not list((broken / name).rglob("*.unfinished"))
 
 
 def test_an_interrupted_ingest_resumes_batch_by_batch(tmp_path, workspace):
@@ -196,45 +159,3 @@ def test_ctrl_c_says_how_to_go_on(tmp_path):
     assert b"Traceback" not in output
     resumed = start([str(tmp_path / "hits"), "--jobs", "1"], tmp_path / "w")
     assert resumed.wait() == 0, resumed.communicate()
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")
-def test_a_full_disk_is_one_sentence_and_what_was_finished_is_kept(tmp_path):
-    make_survey(tmp_path / "eros", range(200), epochs=400)
-    process = start([str(tmp_path / "eros"), "--jobs", "1"], tmp_path / "large")
-    assert process.wait() == 0, process.communicate()
-    needed = sum(path.stat().st_size for path in (tmp_path / "large").rglob("*") if path.is_file())
-    small = tmp_path / "small"
-    small.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={needed // 2}", "tmpfs", small]
-    if subprocess.run(mount, check=False, capture_output=True).returncode:
-        pytest.skip("this machine does not allow mounting a small file system")
-    try:
-        process = start([str(tmp_path / "eros"), "--jobs", "1"], small)
-        output, _ = process.communicate()
-        assert process.returncode == 2, output
-        assert b"No space left" in output
-        assert b"Traceback" not in output
-        for part in small.rglob("part-*.parquet"):
-            pq.read_table(part)
-        subprocess.run(["mount", "-o", "remount,size=64m", small], check=True)
-        process = start([str(tmp_path / "eros"), "--jobs", "1"], small)
-        assert process.wait() == 0, process.communicate()
-        assert len(pq.read_table(small / "eros" / "objects.parquet")) == 200
-    finally:
-        subprocess.run(["umount", small], check=False)
-
-
-@pytest.mark.parametrize("damage", ["cut", "gone"])
-def test_a_damaged_part_is_named_before_anything_is_added(tmp_path, workspace, damage):
-    make_survey(tmp_path / "eros", range(20))
-    lcdvt.ingest(tmp_path / "eros", jobs=1, features="none")
-    part = sorted((workspace / "eros" / "epochs").iterdir())[0]
-    if damage == "cut":
-        part.write_bytes(part.read_bytes()[:-10])
-    else:
-        part.unlink()
-    with pytest.raises(WorkspaceError, match=rf"{part.name} is missing or damaged"):
-        lcdvt.ingest(tmp_path / "eros", jobs=1, features="none")
-    lcdvt.ingest(tmp_path / "eros", jobs=1, features="none", force=True)
-    assert len(lcdvt.open_survey("eros").objects()) == 20
