@@ -1,6 +1,5 @@
 """Bad input: a clear sentence with file and line, the object skipped and counted, nothing half-written."""
 
-import builtins
 import gzip
 import io
 import os
@@ -134,14 +133,14 @@ def test_an_unreadable_file_is_named(tmp_path, workspace, monkeypatch):
     path = write_eros(folder, "lm0010k2", ROWS)
     path.chmod(0)
     if os.geteuid() == 0:  # root reads everything: the system's answer to others is given to root too
-        really_open = builtins.open
+        really_open = os.open
 
         def refuse(name, *arguments, **keywords):
             if str(name) == str(path):
                 raise PermissionError(13, "Permission denied")
             return really_open(name, *arguments, **keywords)
 
-        monkeypatch.setattr(builtins, "open", refuse)
+        monkeypatch.setattr(os, "open", refuse)
     check_one_good_object(lcdvt.ingest(folder, jobs=1, features="none"), "lm0010k2.time", "permission denied")
 
 
