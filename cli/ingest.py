@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lcdvt.cli.console import err, out, progress_display
+from lcdvt.cli.console import out, progress_display
+from lcdvt.cli.results import print_problems
 
 if TYPE_CHECKING:
     from lcdvt.ingestion import IngestResult
-
-PROBLEMS_SHOWN = 10
 
 
 def ingest(
@@ -59,10 +58,7 @@ def ingest(
             features=features.split(",") if features and "," in features else features, jobs=jobs, dask=dask,
             name=name, data=data, force=force, repair=repair, progress=progress,
         )  # fmt: skip
-    for problem in result.problems[:PROBLEMS_SHOWN]:
-        err.print(f"skipped: {problem}", style="yellow", markup=False)
-    if len(result.problems) > PROBLEMS_SHOWN:
-        err.print(f"… and {len(result.problems) - PROBLEMS_SHOWN} more: see {result.folder / 'ingest.json'}")
+    print_problems(result.problems, f"see {result.folder / 'ingest.json'}")
     if repair:
         out.print(f"rebuilt: {', '.join(result.repaired)}" if result.repaired else "no part is damaged", markup=False)
     if result.nothing_new:

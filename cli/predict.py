@@ -8,7 +8,7 @@ import typer
 
 from lcdvt.cli import options
 from lcdvt.cli.console import out, progress_display
-from lcdvt.cli.results import write_json
+from lcdvt.cli.results import print_problems, write_json
 
 
 def predict(
@@ -35,7 +35,9 @@ def predict(
         )  # fmt: skip
     if json_file:
         write_json(json_file, {**asdict(result), "path": str(result.path)})
-    out.print(f"{result.objects} objects of {result.survey} classified by {result.run}: {result.path}", markup=False)
+    print_problems(result.problems)
+    marked = " (simulated)" if result.simulated else ""
+    out.print(f"{result.objects} objects of {result.survey} classified by {result.run}{marked}: {result.path}")
     for label, count in result.classes.items():
         out.print(f"  {label} {count}", markup=False)
     if result.without_features:

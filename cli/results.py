@@ -9,6 +9,8 @@ from lcdvt.cli.console import err, out
 if TYPE_CHECKING:
     from lcdvt.protocol import RunResult
 
+PROBLEMS_SHOWN = 10
+
 
 def print_run(result: "RunResult", json_file: Path | None = None) -> None:
     """Print a run's table and what to do with the run; write the table's numbers where a file is wanted."""
@@ -33,6 +35,14 @@ def run_record(result: "RunResult") -> dict[str, Any]:
 
     table = result.table()
     return {"run": result.name, "folder": str(result.folder), **(to_record(table) if table else {"rows": []})}
+
+
+def print_problems(problems: list[str], all_of_them: str = "`lcdvt ingest` lists all in its ingest.json") -> None:
+    """Name the first files that could not be read, and say where the others are listed."""
+    for problem in problems[:PROBLEMS_SHOWN]:
+        err.print(f"skipped: {problem}", style="yellow")
+    if len(problems) > PROBLEMS_SHOWN:
+        err.print(f"… and {len(problems) - PROBLEMS_SHOWN} more: {all_of_them}")
 
 
 def write_json(path: Path, record: Any) -> None:

@@ -111,7 +111,7 @@ def run_draw(task: DrawTask) -> DrawResult:
     scaler = task.dataset.fit_scaler(task.scaling)
     surveys = task.dataset.survey_rows(scaler, task.drawn)
     target = surveys[-1]
-    problem = _rivals_problem(surveys, task.dataset.classes)
+    problem = transfer_problem(surveys, task.dataset.classes)
     if task.config.teaching and task.target > 0:
         taught = taught_classes(problem, task.config.teaching, task.seed)
         surveys = [*surveys[:-1], replace(target, y=taught)]
@@ -141,7 +141,8 @@ def run_draw(task: DrawTask) -> DrawResult:
     )
 
 
-def _rivals_problem(surveys: list[SurveyRows], classes: tuple[str, ...]) -> TransferProblem:
+def transfer_problem(surveys: list[SurveyRows], classes: tuple[str, ...]) -> TransferProblem:
+    """Return what trees may learn from: scaled rows of the sources and, last, of the target."""
     *sources, target = surveys
     return TransferProblem(
         source_x=np.concatenate([target.x[:0], *(survey.x for survey in sources)]),

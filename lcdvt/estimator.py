@@ -21,14 +21,17 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from lcdvt.config import from_table
 from lcdvt.dataset import UNLABELLED, SurveyRows
-from lcdvt.dvt.config import DVTConfig, PresetName, TrainingMode
+from lcdvt.draw_scores import transfer_problem
+from lcdvt.dvt.config import DVTConfig, PresetName, TrainingConfig, TrainingMode
 from lcdvt.dvt.config import preset as named_preset
 from lcdvt.dvt.data import TrainingData
 from lcdvt.dvt.ensemble import predict as predict_members
 from lcdvt.dvt.train import resolve_device, train
 from lcdvt.errors import LcdvtError
-from lcdvt.scaling import ScalingMethod, fit_scaler
+from lcdvt.scaling import ScalingChoice, ScalingMethod, fit_scaler
+from lcdvt.teaching import taught_classes
 
 LARGEST_SEED: Final = 2**31 - 1
 NO_DOMAIN: Final = 1
@@ -47,7 +50,8 @@ class DVTClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     preset
-        The numbers of the model: "tied", "paper", "robust", or a `DVTConfig`.
+        The numbers of the model: "taught" (trees guess the target's classes first), "tied", "paper", "robust", or a
+        `DVTConfig`.
     mode
         How to train: "multi-task" or "transfer" (several domains), "semi-supervised" or "supervised" (one); None takes
         the first of the two that fit.
@@ -75,7 +79,7 @@ class DVTClassifier(ClassifierMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        preset: PresetName | DVTConfig = "tied",
+        preset: PresetName | DVTConfig = "taught",
         mode: TrainingMode | None = None,
         steps: int | None = None,
         members: int = 10,
@@ -104,7 +108,8 @@ class DVTClassifier(ClassifierMixin, BaseEstimator):
         X
             (rows, features), NaN where a feature is missing.
         y
-            The class of each row, a number or a string; −1 (among strings also None or NaN) where it is not known.
+            The class of each row, a number or a string; −1 (among strings also None or NaN) where it is not known. The
+            target needs a few labels, unless trees teach it.
         sample_domain
             Each row's survey: a positive number for a source, one negative number for the target. None: all rows are
             of one survey.
@@ -141,15 +146,19 @@ class DVTClassifier(ClassifierMixin, BaseEstimator):
         y[known] = numbers
         survey = _places(domain, domains)
         features = tuple(map(str, getattr(self, "feature_names_in_", range(X.shape[1]))))
-        scaler = fit_scaler(X, survey, features, self.scaling)
+        scaling = from_table(ScalingChoice, {"method": self.scaling}, "scaling").method
+        scaler = fit_scaler(X, survey, features, scaling)
         rows = [
             SurveyRows(f"domain {name}", scaler.apply(X[survey == number], number), y[survey == number])
             for number, name in enumerate(domains)
         ]
-        names = [str(name) for name in classes]
-        data = TrainingData.from_surveys(rows, names, self.members, resolve_device(self.device))
+        names = tuple(str(name) for name in classes)
         first = int(check_random_state(self.random_state).randint(LARGEST_SEED))
         config = self._config(len(domains), len(classes))
+        if config.teaching and len(rows) > 1:
+            taught = taught_classes(transfer_problem(rows, names), config.teaching, first)
+            rows[-1] = replace(rows[-1], y=taught)
+        data = TrainingData.from_surveys(rows, names, self.members, resolve_device(self.device))
         training = train(config, data, tuple(range(first, first + self.members)))
         # in double precision a row's probabilities do not depend on the rows beside it
         training.model.cpu().double()
@@ -157,7 +166,8 @@ class DVTClassifier(ClassifierMixin, BaseEstimator):
 
     def _config(self, domains: int, classes: int) -> DVTConfig:
         config = named_preset(self.preset) if isinstance(self.preset, str) else self.preset
-        mode = self.mode or ("multi-task" if domains > 1 else "semi-supervised")
+        usual = "multi-task" if domains > 1 else "semi-supervised"
+        mode = from_table(TrainingConfig, {"mode": self.mode or usual}, "mode").mode
         steps = config.training.steps if self.steps is None else self.steps
         # each class has an axis of the latent space to itself
         model = replace(config.model, latent=max(config.model.latent, classes))

@@ -226,6 +226,7 @@ def _record(part: PartResult, batch: Batch, sizes: dict[str, int]) -> BatchRecor
         dropped_objects=dict(part.dropped_objects),
         feature_gaps=dict(part.feature_gaps),
         problems=part.problems,
+        left_out=part.left_out,
         sizes=sizes,
         checksums=part.checksums,
     )

@@ -15,6 +15,7 @@ from lcdvt.errors import WorkspaceError
 from lcdvt.workspace import OBJECTS_FILE, writable
 
 JOURNAL_VERSION: Final = 1
+JOURNAL_FILE: Final = "journal.jsonl"
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class BatchRecord:
     dropped_objects: dict[str, int]
     feature_gaps: dict[str, int] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+    """Each object that cleaning dropped, and why."""
     sizes: dict[str, int] = field(default_factory=dict)
     """Bytes of each file of the part."""
     checksums: dict[str, str] = field(default_factory=dict)
@@ -72,7 +75,7 @@ class Journal:
 
     def __init__(self, folder: Path, *, only_read: bool = False):
         self.folder = folder
-        self.path = folder / "journal.jsonl"
+        self.path = folder / JOURNAL_FILE
         self.settings: dict[str, Any] | None = None
         self.batch_objects: int | None = None
         self.records: list[BatchRecord] = []
@@ -188,6 +191,21 @@ class Journal:
                 sums.update(getattr(record, key))
             totals[key] = dict(sorted(sums.items()))
         return totals
+
+
+def left_out_objects(folder: Path) -> Iterator[dict[str, str]]:
+    """Yield, batch by batch, the objects that cleaning dropped and why; the journal is never in memory as a whole."""
+    path = folder / JOURNAL_FILE
+    if not path.is_file():
+        return
+    with path.open("rb") as lines:
+        for line in lines:
+            try:
+                left_out = json.loads(line).get("batch", {}).get("left_out")
+            except (ValueError, AttributeError, RecursionError):  # torn by a kill: `Journal` cuts it off
+                return
+            if left_out and isinstance(left_out, dict):
+                yield left_out
 
 
 @contextmanager

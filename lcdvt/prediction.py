@@ -2,15 +2,13 @@
 
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import torch
 
 from lcdvt.alignment import align_features
@@ -18,19 +16,20 @@ from lcdvt.dvt.ensemble import predict as predict_members
 from lcdvt.errors import LcdvtError
 from lcdvt.executors import run_batches
 from lcdvt.ingestion import ingest
+from lcdvt.manifest import left_out_objects
 from lcdvt.names import OBJECT_ID
 from lcdvt.progress import Progress, silent
 from lcdvt.run_list import find_run
+from lcdvt.star_table import check_table_path, write_stars
 from lcdvt.store import WEIGHTS_FILE, SavedRun, load_run
 from lcdvt.workspace import PARTS, StoredSurvey, open_survey, read_part, write_atomically
 
 NO_FEATURES: Final = "no usable features: too few epochs in the bands the run needs"
-ASTROPY_FORMATS: Final = {".fits": "fits", ".vot": "votable", ".xml": "votable"}
-FORMATS: Final = (".parquet", ".csv", *ASTROPY_FORMATS)
+LEFT_OUT: Final = "dropped by the survey's cleaning rule"
 
 
 class PredictionError(LcdvtError):
-    """A run that does not fit the light curves, or a place where the answer cannot go."""
+    """A run that does not fit the light curves."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +52,9 @@ class PredictResult:
     objects: int
     without_features: int
     classes: dict[str, int]
+    simulated: bool
+    problems: list[str] = field(default_factory=list)
+    """Raw files that could not be read, in a sentence each."""
 
 
 def predict(
@@ -87,10 +89,7 @@ def predict(
         are classified here, which is quicker than sending them, or on the cluster.
     """
     target = Path(out)
-    if target.suffix not in FORMATS:
-        raise PredictionError(f"{target}: write to a file ending in {', '.join(FORMATS)}.")
-    if target.exists() and not force:
-        raise PredictionError(f"{target} exists: use --force to overwrite it.")
+    check_table_path(target, force)
     folder = find_run(run, data)
     saved = _saved_run(folder)
     if not Path(what).exists():
@@ -99,7 +98,8 @@ def predict(
     # A cluster's workers see what lies beside the output, but not this machine's own temporary folder.
     with tempfile.TemporaryDirectory(prefix=".lcdvt-", dir=target.absolute().parent if dask else None) as scratch:
         ingested = ingest(what, survey=survey, catalog="none", jobs=jobs, dask=dask, data=scratch)
-        return _classify(folder, saved, open_survey(ingested.name, scratch), target, like, dask, progress)
+        result = _classify(folder, saved, open_survey(ingested.name, scratch), target, like, dask, progress)
+    return replace(result, problems=ingested.problems)
 
 
 def _classify(
@@ -129,12 +129,24 @@ def _classify(
                 counted[str(label)] = counted.get(str(label), 0) + int(count)
             progress(objects, None)
             yield frame
+        for left_out in left_out_objects(stored.folder.progress) if objects else ():
+            objects += len(left_out)
+            missing += len(left_out)
+            yield _unclassified(saved, left_out)
 
-    write_atomically(target, lambda path: _write(frames(), path, target.suffix))
+    write_atomically(target, lambda path: write_stars(frames(), path, target.suffix))
     if objects == 0:
         target.unlink(missing_ok=True)
         raise PredictionError(f"survey {stored.name!r} has no features: run `lcdvt extract {stored.name}`.")
-    return PredictResult(run.name, stored.name, target, objects, missing, dict(sorted(counted.items())))
+    return PredictResult(
+        run=run.name,
+        survey=stored.name,
+        path=target,
+        objects=objects,
+        without_features=missing,
+        classes=dict(sorted(counted.items())),
+        simulated=stored.is_simulated or bool(saved.metrics.get("simulated")),
+    )
 
 
 def classify_part(task: PartToClassify) -> pd.DataFrame:
@@ -178,29 +190,14 @@ def classify_frame(saved: SavedRun, features: pd.DataFrame, bands: tuple[str, ..
     )
 
 
-def _write(frames: Iterator[pd.DataFrame], path: Path, suffix: str) -> None:
-    if suffix == ".csv":
-        for number, frame in enumerate(frames):
-            frame.to_csv(path, mode="a" if number else "w", header=number == 0, index=False)
-        return
-    if suffix == ".parquet":
-        writer: pq.ParquetWriter | None = None
-        for frame in frames:
-            table = pa.Table.from_pandas(frame, schema=_schema(frame), preserve_index=False)
-            writer = writer or pq.ParquetWriter(path, table.schema, compression="zstd")
-            writer.write_table(table)
-        if writer is not None:
-            writer.close()
-        return
-    from astropy.table import Table
-
-    whole = pd.concat(list(frames), ignore_index=True)
-    text = [OBJECT_ID, "predicted", "reason"]
-    columns = {name: whole[name].fillna("").astype(str).to_numpy(dtype=str) for name in text}
-    ordered = {name: columns.get(name, whole[name].to_numpy()) for name in whole.columns}
-    Table(ordered).write(path, format=ASTROPY_FORMATS[suffix], overwrite=True)
-
-
-def _schema(frame: pd.DataFrame) -> pa.Schema:
-    text = {OBJECT_ID, "predicted", "reason"}
-    return pa.schema([(name, pa.string() if name in text else pa.float64()) for name in frame.columns])
+def _unclassified(saved: SavedRun, left_out: dict[str, str]) -> pd.DataFrame:
+    """Return rows for objects that cleaning dropped: an astronomer looks for every star that was given."""
+    numbers = [*(f"p_{label}" for label in saved.description.classes), "entropy", "disagreement"]
+    return pd.DataFrame(
+        {
+            OBJECT_ID: list(left_out),
+            "predicted": None,
+            **dict.fromkeys(numbers, np.nan),
+            "reason": [f"{LEFT_OUT}: {reason}" for reason in left_out.values()],
+        }
+    )

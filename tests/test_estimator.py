@@ -15,7 +15,7 @@ from lcdvt import DVTClassifier
 from lcdvt.dvt.config import preset
 from lcdvt.errors import LcdvtError
 
-QUICK = {"members": 2, "steps": 40, "random_state": 0}
+QUICK = {"preset": "tied", "members": 2, "steps": 40, "random_state": 0}
 EXPECTED_FAILURES = {
     "check_classifiers_classes": "it uses −1 as the name of a class; here −1 means that a label is missing",
 }
@@ -59,6 +59,17 @@ def test_labels_of_one_survey_classify_the_other():
     assert model.domains_.tolist() == [1, -2]
     assert model.score(X[hidden], y[hidden]) > 0.8
     assert model.score(X[domain > 0], y[domain > 0], sample_domain=domain[domain > 0]) > 0.9
+
+
+@pytest.mark.parametrize("per_class", [3, 0])
+def test_trees_teach_also_where_the_target_has_no_label(per_class):
+    X, y, domain = two_surveys()
+    few = few_target_labels(y, domain, per_class)
+    model = DVTClassifier(**QUICK | {"preset": "taught"}).fit(X, few, domain)
+    hidden = (domain < 0) & (few == -1)
+    assert model.score(X[hidden], y[hidden]) > 0.75
+    again = DVTClassifier(**QUICK | {"preset": "taught"}).fit(X, few, domain)
+    np.testing.assert_array_equal(model.predict_proba(X, domain), again.predict_proba(X, domain))
 
 
 def test_rows_are_classified_as_their_own_survey():
@@ -149,7 +160,9 @@ def test_domains_travel_through_pipelines_and_cross_validation():
         ({"unlabelled": slice(None)}, "0 class is not enough"),
         ({"infinite": True}, "infinity"),
         ({"options": {"members": 0}}, "at least one is needed"),
+        ({"options": {"scaling": "magic"}}, "magic"),
         ({"options": {"preset": "magic"}}, "no preset named 'magic'"),
+        ({"options": {"mode": "magic"}}, "magic"),
         ({"options": {"mode": "supervised"}}, "one survey, not 2"),
         ({"options": {"device": "abacus"}}, "choose from auto"),
     ],
