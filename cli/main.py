@@ -16,6 +16,7 @@ from lcdvt.cli.ingest import ingest
 from lcdvt.cli.predict import predict
 from lcdvt.cli.report import report
 from lcdvt.cli.simulate import simulate
+from lcdvt.cli.suggest import suggest
 from lcdvt.cli.train import train
 from lcdvt.cli.transfer import transfer
 from lcdvt.cli.tune import tune
@@ -60,6 +61,7 @@ app.command()(train)
 app.command()(transfer)
 app.command()(ensemble)
 app.command()(predict)
+app.command()(suggest)
 app.command()(report)
 app.add_typer(runs.app, name="runs")
 app.command()(verify)

@@ -33,6 +33,7 @@ _PUBLIC: dict[str, str] = {
     "open_survey": "lcdvt.workspace",
     "predict": "lcdvt.prediction",
     "simulate": "lcdvt.simulator.run",
+    "suggest": "lcdvt.suggestion",
     "train": "lcdvt.training_run",
     "transfer": "lcdvt.transfer_run",
     "verify": "lcdvt.verification",
