@@ -1,18 +1,24 @@
 #!/usr/bin/env bash
-# The whole way on simulated surveys: raw files -> epochs -> features and periods -> labels carried over.
+# The whole story on simulated surveys: raw files -> epochs, features and periods -> labels carried over -> a report.
 set -euo pipefail
 folder="${DEMO:-demo}"
 stars="${DEMO_OBJECTS:-300}"
 draws="${DEMO_DRAWS:-3}"
-rm -rf "$folder"
 mkdir -p "$folder"
 cd "$folder"
-for survey in eros macho hits; do
+unset LCDVT_DATA  # the demo has a workspace of its own
+rm -rf raw lcdvt-data stars.parquet report.html
+
+run() {
   echo
-  echo "== $survey (simulated): raw files in the survey's own format"
-  lcdvt simulate "$survey" "raw/$survey" --objects "$stars" --seed 1
-  echo "== $survey (simulated): lcdvt ingest raw/$survey"
-  lcdvt ingest "raw/$survey"
+  echo "\$ $*"
+  "$@"
+}
+
+echo "Everything below is simulated: no number says anything about real stars."
+for survey in eros macho hits; do
+  run lcdvt simulate "$survey" "raw/$survey" --objects "$stars" --seed 1
+  run lcdvt ingest "raw/$survey"
 done
 echo
 python3 - <<'PYTHON'
@@ -34,9 +40,11 @@ for survey in ("eros", "macho", "hits"):
 print("simulated, seed 1: share of stars whose period is right within 1 %")
 print(pd.DataFrame(rows, columns=["survey", "class", "stars", "right", "right or half"]).to_string(index=False))
 PYTHON
+for target in macho hits; do
+  run lcdvt transfer --source eros --target "$target" --labels 5% --members 5 --repeats "$draws"
+done
+run lcdvt predict eros-macho macho --out stars.parquet
+run lcdvt runs compare eros-macho eros-hits
+run lcdvt report eros-macho eros-hits --out report.html
 echo
-echo "== lcdvt transfer --source eros --target macho (simulated)"
-lcdvt transfer --source eros --target macho --labels 5% --members 5 --repeats "$draws"
-lcdvt predict eros-macho macho --out stars.parquet
-echo
-echo "The demo's files are in $folder: raw/ (simulated surveys), lcdvt-data/ (what was ingested and trained), stars.parquet."
+echo "In $folder: report.html (open it in a browser), stars.parquet, raw/ (simulated surveys), lcdvt-data/ (the workspace)."

@@ -43,7 +43,7 @@ def simulate(
         raise typer.Exit(130) from None
     mix = ", ".join(f"{label} {count}" for label, count in written.classes.items())
     out.print(
-        f"{written.directory}: {written.objects} {written.survey} objects as {written.format}, "
+        f"{written.directory}: {written.objects} simulated {written.survey} objects as {written.format}, "
         f"seed {written.seed} ({mix}); truth in {written.directory}/truth.csv",
         markup=False,
         highlight=False,

@@ -81,7 +81,7 @@ def test_interrupted_run_keeps_complete_files(tmp_path):
 def test_command_says_seed_mix_and_place(tmp_path):
     result = CliRunner().invoke(app, ["hits", str(tmp_path / "new"), "--objects", "30", "--seed", "5"])
     assert result.exit_code == 0
-    assert "30 hits objects as dat, seed 5" in result.output
+    assert "30 simulated hits objects as dat, seed 5" in result.output
     assert "RRLYR" in result.output and "truth.csv" in result.output
 
 
