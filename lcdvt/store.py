@@ -28,6 +28,7 @@ from lcdvt.progress import Progress, silent
 from lcdvt.run_list import CONFIG_FILE, FORMAT, METRICS_FILE, StoreError, check_format
 from lcdvt.run_weights import load_model
 from lcdvt.scaling import Scaler
+from lcdvt.workspace import writable
 
 WEIGHTS_FILE = "weights.safetensors"
 SCALER_FILE = "scaler.json"
@@ -86,6 +87,11 @@ class SavedRun:
 
 def save_run(folder: Path, run: SavedRun) -> None:
     """Write a run to its folder."""
+    with writable(folder):
+        _write_files(folder, run)
+
+
+def _write_files(folder: Path, run: SavedRun) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     weights = {name: tensor.detach().cpu().contiguous() for name, tensor in run.model.state_dict().items()}
     # through memory: the library's own file writing makes files that only their owner can read
@@ -202,8 +208,9 @@ def _write_text(path: Path, text: str) -> None:
 
 def _write_bytes(path: Path, content: bytes) -> None:
     partial = path.with_name(path.name + ".partial")
-    partial.write_bytes(content)
-    partial.replace(path)
+    with writable(path.parent):
+        partial.write_bytes(content)
+        partial.replace(path)
 
 
 def _read_json(path: Path) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Ingest, extract and predict on a real scheduler with real workers, some of which are killed: the same bytes."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -41,6 +42,7 @@ def start(folder: Path, *arguments: object) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(
         [sys.executable, "-m", "lcdvt.cli.main", *map(str, arguments)],
         cwd=folder,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},  # as Dask's workers have it
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         start_new_session=True,
@@ -105,6 +107,22 @@ def test_prediction_on_the_cluster_says_the_same(raw, whole, cluster):
     run(raw, "predict", OLD_RUN, "hits", "--survey", "hits", "--out", "raw.parquet", "--dask", cluster.address)
     assert (raw / "here.parquet").read_bytes() == (raw / "there.parquet").read_bytes()
     assert (raw / "here.parquet").read_bytes() == (raw / "raw.parquet").read_bytes()
+
+
+@pytest.mark.slow
+def test_label_draws_on_the_cluster_give_the_same_table(raw, cluster):
+    for name, seed in (("old", 7), ("new", 8)):
+        lcdvt.simulate("hits", raw / name, objects=60, seed=seed)
+        run(raw, "ingest", name, "--name", name, "--jobs", 1, "--data", "labelled")
+    command = ["ensemble", "--source", "old", "--target", "new", "--labels", "20%", "--members", 2, "--repeats", 2,
+               "--steps", 30, "--rows", "forest-target", "--data", "labelled"]  # fmt: skip
+    run(raw, *command, "--jobs", 1, "--name", "here")
+    run(raw, *command, "--dask", cluster.address, "--name", "there")
+    here, there = (raw / "labelled" / "runs" / name for name in ("here", "there"))
+    for name in ("weights.safetensors", "scaler.json", "predictions.parquet"):
+        assert (here / name).read_bytes() == (there / name).read_bytes(), name
+    tables = [json.loads((folder / "metrics.json").read_text())["table"] for folder in (here, there)]
+    assert tables[0] == tables[1]
 
 
 def test_a_scheduler_without_workers_is_said_in_a_sentence(tmp_path, monkeypatch):

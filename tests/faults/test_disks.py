@@ -22,8 +22,6 @@ pytestmark = [
 OLD_RUN = Path(__file__).parents[1] / "data" / "run-0.1"
 TRANSFER = ["transfer", "--source", "old", "--target", "new", "--labels", "20%", "--members", 1, "--repeats", 1,
             "--steps", 20, "--rows", "forest-target", "--jobs", 1]  # fmt: skip
-# A file system of this many bytes has room for the journal and the first parts only.
-LITTLE_ROOM = 256 << 10
 
 
 class SmallDisk:
@@ -75,7 +73,8 @@ def test_a_full_disk_while_ingesting(tmp_path):
         write_eros(tmp_path / "eros", f"lm0010k{star:04d}", rows)
     command = ["ingest", tmp_path / "eros", "--features", "Mean", "--jobs", 1]
     finish(*command, "--data", tmp_path / "large")
-    with small_disk(tmp_path / "small", LITTLE_ROOM) as disk:
+    needed = sum(path.stat().st_size for path in (tmp_path / "large").rglob("*") if path.is_file())
+    with small_disk(tmp_path / "small", needed // 2) as disk:
         said = refused(*command, "--data", disk.folder)
         assert "No space left" in said
         assert "run the same command again" in said
