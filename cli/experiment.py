@@ -74,6 +74,9 @@ def digits(
     preset: Annotated[str, typer.Option(help="digits, or the paper's numbers: paper.")] = "digits",
     steps: Annotated[int | None, typer.Option(min=1, help="Batches of each phase; default: the preset's.")] = None,
     likelihood: Annotated[Literal["bernoulli", "gaussian"], typer.Option(help="Of a pixel.")] = "bernoulli",
+    noise: Annotated[
+        float | None, typer.Option(min=0.0, help="Noise on the pixels encoders see; default: 0.3 without shifts.")
+    ] = None,
     score: Annotated[
         Literal["test", "validation"],
         typer.Option(help="Score on test images, or, to choose settings, on training images kept out of training."),
@@ -92,7 +95,7 @@ def digits(
     from lcdvt.table_formats import to_rich
     from lcdvt.workspace import write_atomically
 
-    circumstances = Circumstances(data, folder, labels, augment, preset, steps, score, likelihood, device)
+    circumstances = Circumstances(data, folder, labels, augment, preset, steps, score, likelihood, noise, device)
 
     def say(result: RunResult) -> None:
         at_least = "more than " if result.is_resumed else ""
@@ -116,7 +119,7 @@ def stars(
     labels: options.TargetLabels = "1%",
     source_labels: options.SourceLabels = "all",
     mode: options.TransferMode = "multi-task",
-    preset: options.Preset = "tied",
+    preset: options.Preset = "taught",
     steps: options.Steps = None,
     members: options.Members = 10,
     repeats: options.Repeats = 10,

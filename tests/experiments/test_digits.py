@@ -46,7 +46,10 @@ def test_the_cnn_is_trained_as_long_on_as_many_images() -> None:
     ours, theirs = (digits_config("multi-task", model, "shift").training for model in ("DVT", "CNN"))
     assert (ours.steps, ours.shift_pixels) == (theirs.steps, theirs.shift_pixels)
     assert ours.labelled_batch + ours.unlabelled_batch == theirs.labelled_batch
-    assert digits_config("transfer", "CNN", "none").training.shift_pixels == 0
+    still = [digits_config("transfer", model, "none").training for model in ("DVT", "CNN")]
+    assert [training.shift_pixels for training in still] == [0, 0]
+    assert still[0].input_noise == still[1].input_noise > ours.input_noise == 0
+    assert digits_config("transfer", augment="none", noise=0.5).training.input_noise == 0.5
     with pytest.raises(ConfigError, match="choose from digits, paper"):
         digits_config("transfer", preset="fancy")
 

@@ -61,6 +61,8 @@ class Circumstances:
         The test images, or, while settings are chosen, a part of the training images kept out of training.
     likelihood
         Of a pixel: Bernoulli, as the paper has it for images, or Gaussian.
+    noise
+        Standard deviation of the noise that encoders see on pixels; None takes the preset's.
     device
         Where to train.
     """
@@ -73,12 +75,19 @@ class Circumstances:
     steps: int | None = None
     scored: ScoredPart = "test"
     likelihood: Likelihood = "bernoulli"
+    noise: float | None = None
     device: str = "cpu"
 
     def config(self, run: "DigitsRun") -> DVTConfig:
         """Return the numbers of one run."""
         return digits_config(
-            run.mode, run.model, self.augment, self.preset, steps=self.steps, likelihood=self.likelihood
+            run.mode,
+            run.model,
+            self.augment,
+            self.preset,
+            steps=self.steps,
+            likelihood=self.likelihood,
+            noise=self.noise,
         )
 
 

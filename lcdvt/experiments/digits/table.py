@@ -8,8 +8,8 @@ import numpy as np
 from lcdvt.dvt.config import TrainingMode
 from lcdvt.evaluate import Spread, spread
 from lcdvt.experiments.digits.files import CLASSES, NAMES
-from lcdvt.experiments.digits.presets import NOISE_WITHOUT_SHIFTS, SHIFT_PIXELS, ModelName
-from lcdvt.experiments.digits.runs import Circumstances, RunResult
+from lcdvt.experiments.digits.presets import ModelName
+from lcdvt.experiments.digits.runs import Circumstances, DigitsRun, RunResult
 from lcdvt.tables import OBSERVED, Cell, ResultTable, TableRow
 from lcdvt.tables import Circumstances as TableCircumstances
 
@@ -117,13 +117,14 @@ def _published(target: str, row: Row) -> Spread:
 def _notes(seeds: int, circumstances: Circumstances) -> tuple[str, ...]:
     part = "test images" if circumstances.scored == "test" else "training images kept out of training"
     how = f"mean ± standard deviation over {seeds} seeds" if seeds > 1 else "one seed"
-    shifted = f"shifted at random by up to {SHIFT_PIXELS} pixels"
-    noisy = f"not augmented, but encoders see them with noise of {NOISE_WITHOUT_SHIFTS:g}"
-    images = shifted if circumstances.augment == "shift" else noisy
+    training = circumstances.config(DigitsRun(NAMES[0], "transfer", "DVT", 0)).training
+    moved = f"shifted at random by up to {training.shift_pixels} pixels" if training.shift_pixels else "not shifted"
+    noisy = f"encoders see them with noise of {training.input_noise:g}" if training.input_noise else "without noise"
     return (
         f"Accuracy in percent on {part}; {how}, each with labels, weights and batches of its own.",
         f"{circumstances.labels} labels of each domain; supervised rows, and the source of the CNN's transfer, have "
-        f"all. Training images are {images}, for DVT and CNN alike.",
+        f"all. Training images are {moved}, {noisy}, for DVT and CNN alike; "
+        f"{training.steps} batches in each phase.",
         "Bold: best without the upper bounds. Italic: upper bounds. Published: Belhaj et al. 2018, other draws.",
     )
 
