@@ -74,41 +74,63 @@ def printable(name: str) -> str:
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
+def absolute_name(name: str) -> str:
+    """Return a file's name from the root; a link stays a link, and a good name stays the same text in memory."""
+    return name if name.startswith("/") and ".." not in name else os.path.abspath(name)  # noqa: PTH100
+
+
 def list_files(paths: list[Path], ignored: set[Path], workspace: Path | None = None) -> list[InputFile]:
     """List every file under `paths` in a fixed order; hidden ones, `ignored` and the workspace are left out."""
     ignored_names = {path.name for path in ignored}
-    found: dict[str, InputFile] = {}
+    found: list[InputFile] = []
     seen: set[str] = set()
+    walked: set[tuple[int, int]] = set()
     for path in paths:
         with readable(str(path)):
             exists, is_file = path.exists(), path.is_file()
         if not exists:
             raise InputFileError(f"{path} does not exist: give a folder or file of light curves.")
-        names = [str(path)] if is_file else hats_partitions(path) or _walk(str(path), workspace)
+        names = [str(path)] if is_file else hats_partitions(path) or _walk(str(path), workspace, walked)
         for name in names:
             # Only a file with an ignored name is worth the cost of finding out where it really is.
             if name.rpartition("/")[2] in ignored_names and Path(name).resolve() in ignored:
                 continue
-            absolute = name if name.startswith("/") and ".." not in name else os.path.abspath(name)  # noqa: PTH100
+            absolute = absolute_name(name)
             if absolute not in seen and (file := _as_listed(name)) is not None:
                 seen.add(absolute)
-                found[name] = file
-    return list(found.values())
+                found.append(file)
+    return found
 
 
-def _walk(root: str, workspace: Path | None) -> Iterator[str]:
+def _walk(root: str, workspace: Path | None, walked: set[tuple[int, int]]) -> Iterator[str]:
+    """Yield the files below a folder, those of linked folders last; a folder that was walked already is left out."""
     unreadable: list[str] = []
-    left_out = os.path.abspath(workspace) if workspace else ""  # noqa: PTH100 - as above
-    for folder, subfolders, names in os.walk(root, onerror=lambda error: unreadable.append(error.filename)):
-        subfolders[:] = sorted(
-            name
-            for name in subfolders
-            if not name.startswith((".", "__MACOSX")) and os.path.abspath(f"{folder}/{name}") != left_out  # noqa: PTH100
-        )
-        for name in sorted(names):
-            if not name.startswith("."):
-                yield f"{folder}/{name}"
+    left_out = _identity(str(workspace)) if workspace else None
+    waiting = [root]
+    while waiting:
+        for folder, subfolders, names in os.walk(
+            waiting.pop(0), onerror=lambda error: unreadable.append(error.filename)
+        ):
+            identity = _identity(folder)
+            if identity is None or identity in walked or (identity == left_out and folder != root):
+                subfolders.clear()
+                continue
+            walked.add(identity)
+            subfolders[:] = sorted(name for name in subfolders if not name.startswith((".", "__MACOSX")))
+            waiting += [below for name in subfolders if os.path.islink(below := f"{folder}/{name}")]  # noqa: PTH114
+            for name in sorted(names):
+                if not name.startswith("."):
+                    yield f"{folder}/{name}"
     yield from unreadable  # reading one as a file gives the sentence that says what is wrong with it
+
+
+def _identity(folder: str) -> tuple[int, int] | None:
+    """Return what tells a folder from all others, by whatever name it is reached."""
+    try:
+        status = os.stat(folder)  # noqa: PTH116 - as below
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _as_listed(name: str) -> InputFile | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from lcdvt.catalogs.files import InputFile
+from lcdvt.catalogs.files import InputFile, absolute_name
 from lcdvt.checksums import file_checksum
 from lcdvt.errors import WorkspaceError
 from lcdvt.workspace import OBJECTS_FILE, writable
@@ -46,7 +46,7 @@ class BatchRecord:
 
 def input_key(file: InputFile) -> list[Any]:
     """Return what identifies an input: the same path with other bytes is another input."""
-    return [os.path.abspath(file.name), file.size, file.mtime_ns]  # noqa: PTH100 - a link stays a link
+    return [absolute_name(file.name), file.size, file.mtime_ns]
 
 
 class WrittenFile(NamedTuple):

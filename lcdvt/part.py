@@ -5,6 +5,7 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
@@ -75,7 +76,7 @@ class PartResult:
         """The number of objects in the part."""
         return len(self.object_ids)
 
-    @property
+    @cached_property
     def staged(self) -> dict[Path, Path]:
         """Where each file is written, and where it goes when the part is committed."""
         name = part_name(self.number)
