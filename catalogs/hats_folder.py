@@ -14,6 +14,13 @@ PROPERTIES_SIZE_LIMIT: Final = 1 << 20
 
 def hats_partitions(folder: Path) -> list[str] | None:
     """Return the partition files of a HATS catalogue or collection in a fixed order; None for any other folder."""
+    try:
+        return _partitions(folder)
+    except OSError as error:
+        raise InputFileError(f"{folder} cannot be read as a HATS catalogue: {error.strerror or error}.") from error
+
+
+def _partitions(folder: Path) -> list[str] | None:
     table = _primary_table(folder)
     if table is None:
         return None

@@ -12,7 +12,8 @@ import lcdvt
 from lcdvt.errors import WorkspaceError
 from raw_files import write_eros, write_macho_bulk
 
-pytestmark = pytest.mark.slow
+# Each of the commands is run a dozen times: on a busy machine that takes longer than a test usually may.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(2400)]
 
 STARS = 48
 ENSEMBLE = ["ensemble", "--source", "old", "--target", "new", "--labels", "20%", "--members", 2, "--repeats", 3,
