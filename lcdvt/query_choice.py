@@ -1,17 +1,17 @@
-"""Which stars are worth a label: those in doubt that many other doubtful stars resemble, and no two alike.
+"""Which stars are worth a label: those in doubt that others resemble, and no two alike.
 
-Every star j outside the labels has a doubt d_j, made of the margin between its two best classes and of the members'
-disagreement. A label of star i is taken to speak for the stars near it, by k_ij = exp(−|x_i − x_j|² / 2h²). Stars are
-chosen one after the other, each time the one with the highest
+Every star i has a doubt d_i, made of the margin between its two best classes and of the members' disagreement. Stars
+are alike by k_ij = exp(−|x_i − x_j|² / 2h²). The density ρ_i is the sum of k_ij over the stars of the same predicted
+class, divided by the highest such sum in that class, so that the typical star of a rare class counts as one of a common
+class does. Stars are chosen one after the other, each time the one with the highest
 
-    d_i · Σ_j w_j max(0, k_ij − c_j),        c_j = max k_lj over all stars l that have a label or are chosen already,
+    d_i² · √ρ_i · (1 − c_i),        c_i = max k_il over all stars l that have a label or are chosen already.
 
-with w_j = d_j over the sum of all d of the same predicted class. So a lonely outlier gains little, for nobody is like
-it; a star beside a labelled or chosen one gains little, for its surroundings are spoken for; and a rare class weighs
-as much as a common one, as it does in the macro F1. No label is looked at, only which stars have one.
+So a lonely outlier waits, for nobody is like it, and so does a star beside a labelled or chosen one, for that one
+speaks for it. Half of the places are shared out evenly: each predicted class gets that many at least. No label is
+looked at, only which stars have one.
 """
 
-import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -20,14 +20,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 STARS_PER_SET: Final = 3000
-"""Candidates, stars to speak for, and labelled stars: as many of each are looked at, however large the survey."""
+"""Candidates, stars to compare them with, and labelled stars: so many of each, however large the survey."""
 DIMENSIONS: Final = 10
 """Principal components in which stars are compared: in all features at once every star is far from every other."""
 NEIGHBOUR_SHARE: Final = 0.01
 FEWEST_NEIGHBOURS: Final = 5
-"""h is the usual distance to a neighbour of this rank, so that a star speaks for about as many."""
+"""h is the usual distance to a neighbour of this rank."""
 ALIKE: Final = 0.5
 """Stars are called alike from this k on."""
+
+DOUBT_POWER: Final = 2.0
+DENSITY_POWER: Final = 0.5
+EVEN_SHARE: Final = 0.5
+"""Of the places, those that all predicted classes share alike."""
 
 FeaturesOf = Callable[[NDArray[np.int64]], NDArray[np.floating]]
 
@@ -108,17 +113,20 @@ def choose_stars(
     (candidates, at_candidates), (others, at_others), (_, at_labelled) = _places(rows_of_sets, features_of)
     width = _usual_distance(at_others)
     likeness = _likeness(at_candidates, at_others, width)
+    in_class, other_class = predicted[candidates], predicted[others]
+    density = _density(likeness, in_class, other_class)
+    available = np.bincount(in_class, minlength=classes)
+    least = np.minimum(number if per_class else int(EVEN_SHARE * number / classes), available)
     chosen = _greedy(
-        likeness,
-        weight=_balanced(doubt[others], predicted[others], classes),
-        spoken_for=_likeness(at_labelled, at_others, width).max(axis=0, initial=0.0),
-        doubt=doubt[candidates],
-        predicted=predicted[candidates],
-        room=np.full(classes, number),
-        wanted=wanted,
+        worth=doubt[candidates] ** DOUBT_POWER * density**DENSITY_POWER,
+        spoken_for=_likeness(at_candidates, at_labelled, width).max(axis=1, initial=0.0),
+        likeness_to=lambda candidate: _likeness(at_candidates, at_candidates[[candidate]], width)[:, 0],
+        in_class=in_class,
+        least=least,
+        wanted=min(int(least.sum()) if per_class else number, len(candidates)),
     )
     outside, sampled = (np.bincount(predicted[some], minlength=classes) for some in (~opinions.labelled, others))
-    stars_each = (outside / np.maximum(sampled, 1))[predicted[others]]
+    stars_each = (outside / np.maximum(sampled, 1))[other_class]
     alike = (likeness[chosen] >= ALIKE) & (others[None] != candidates[chosen][:, None])
     return [
         Query(int(row), float(doubt[row]), round(float(stars_each[near].sum())))
@@ -190,40 +198,34 @@ def _squared_distance(some: NDArray[np.float64], others: NDArray[np.float64]) ->
     return np.maximum(squares, 0.0)
 
 
-def _balanced(doubt: NDArray[np.float64], predicted: NDArray[np.int64], classes: int) -> NDArray[np.float32]:
-    """Return each star's share of the doubt about its predicted class."""
-    total = np.bincount(predicted, weights=doubt, minlength=classes)
-    return (doubt / np.maximum(total, np.finfo(float).tiny)[predicted]).astype(np.float32)
+def _density(
+    likeness: NDArray[np.float32], in_class: NDArray[np.int64], other_class: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return how many stars of its own class each candidate is like, compared with the best candidate of the class."""
+    density = np.zeros(len(likeness))
+    for number in np.unique(in_class):
+        members = in_class == number
+        crowd = likeness[np.ix_(members, other_class == number)].sum(axis=1, dtype=np.float64)
+        density[members] = crowd / max(crowd.max(), np.finfo(float).tiny)
+    return density
 
 
 def _greedy(
-    likeness: NDArray[np.float32],
-    weight: NDArray[np.float32],
+    worth: NDArray[np.float64],
     spoken_for: NDArray[np.float32],
-    doubt: NDArray[np.float64],
-    predicted: NDArray[np.int64],
-    room: NDArray[np.int64],
+    likeness_to: Callable[[int], NDArray[np.float32]],
+    in_class: NDArray[np.int64],
+    least: NDArray[np.int64],
     wanted: int,
 ) -> list[int]:
-    """Choose candidates one by one; gains only fall while others are chosen, so an old gain is an upper bound."""
-
-    def gain(candidate: int) -> float:
-        news = np.maximum(likeness[candidate] - spoken_for, 0.0)
-        return float(doubt[candidate] * (news @ weight))
-
-    room = room.copy()
-    # (−gain, candidate, how many were chosen when it was measured)
-    waiting = [(-gain(candidate), candidate, 0) for candidate in range(len(likeness))]
-    heapq.heapify(waiting)
+    """Choose candidates one by one; the last places are kept for classes that have not got their least number."""
+    missing, free = least.copy(), np.ones(len(worth), dtype=bool)
     chosen: list[int] = []
-    while waiting and len(chosen) < wanted:
-        _, candidate, measured_at = heapq.heappop(waiting)
-        if room[predicted[candidate]] == 0:
-            continue
-        if measured_at < len(chosen):
-            heapq.heappush(waiting, (-gain(candidate), candidate, len(chosen)))
-            continue
+    while len(chosen) < wanted:
+        open_to = free & (missing[in_class] > 0) if missing.sum() >= wanted - len(chosen) else free
+        candidate = int(np.where(open_to, worth * (1.0 - spoken_for), -1.0).argmax())
         chosen.append(candidate)
-        room[predicted[candidate]] -= 1
-        spoken_for = np.maximum(spoken_for, likeness[candidate])
+        free[candidate] = False
+        missing[in_class[candidate]] = max(0, missing[in_class[candidate]] - 1)
+        spoken_for = np.maximum(spoken_for, likeness_to(candidate))
     return chosen
