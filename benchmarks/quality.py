@@ -180,7 +180,7 @@ def main() -> None:
         json.loads((folder / f"{cell.replace('→', '-')}-seed{task.seed}.json").read_text(encoding="utf-8"))
         for cell, _, task in work
     ]
-    console = Console()
+    console = Console(width=160)
     open_cells = {f"{source}→{target}" for source, target in OPEN_SET_PAIRS}
     closed = [record for record in records if record["cell"].split("@")[0] not in open_cells]
     scores, unseen = gather(closed, "all"), gather(closed, "unseen")
