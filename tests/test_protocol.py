@@ -21,7 +21,14 @@ from lcdvt.run_folder import growing_folder
 from lcdvt.run_list import list_runs, unfinished_runs
 from lcdvt.store import load_run
 
-QUICK = {"labels": "10%", "members": 2, "repeats": 3, "steps": 30, "rows": ["forest-target", "dvt-top-cycle"]}
+QUICK = {
+    "preset": "tied",
+    "labels": "10%",
+    "members": 2,
+    "repeats": 3,
+    "steps": 30,
+    "rows": ["forest-target", "dvt-top-cycle"],
+}
 SAME_BYTES = ["weights.safetensors", "scaler.json", "metrics.json", "config.toml", "predictions.parquet"]
 
 
@@ -163,7 +170,7 @@ def test_ensemble_is_the_protocol_of_ten_draws_and_ten_models(data, monkeypatch)
 
 
 def start(data: Path, name: str, jobs: int, *more: str) -> subprocess.Popen[str]:
-    options = "--labels 10% --members 2 --repeats 4 --steps 60 --rows forest-target".split()
+    options = "--labels 10% --members 2 --repeats 3 --steps 60 --rows forest-target".split()
     verb = [sys.executable, "-m", "lcdvt.cli.main", "ensemble", "--source", "old", "--target", "new", *options]
     command = [*verb, "--data", str(data), "--name", name, "--jobs", str(jobs), *more]
     # one thread, as in the workers; a session of its own, so that Ctrl-C reaches them as it does from a keyboard

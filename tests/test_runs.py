@@ -13,7 +13,7 @@ from lcdvt.run_comparison import compare_runs
 from lcdvt.table_formats import FORMATS
 from lcdvt.tables import MACRO
 
-QUICK = {"members": 1, "repeats": 2, "steps": 5, "rows": ["forest-target", "forest-upper-bound"]}
+QUICK = {"preset": "tied", "members": 1, "repeats": 2, "steps": 5, "rows": ["forest-target", "forest-upper-bound"]}
 
 ROWS = ["gmm-transfer", "forest-target", "forest-upper-bound"]
 

@@ -11,8 +11,8 @@ from lcdvt.errors import LcdvtError
 from lcdvt.experiments.stars import PAIRS, run_stars
 from lcdvt.published import PUBLISHED_MARK
 
-QUICK = {"labels": "10%", "members": 1, "repeats": 2, "steps": 5, "rows": ["forest-target"]}
-OPTIONS = "--labels 10% --members 1 --repeats 2 --steps 5 --rows forest-target --jobs 1".split()
+QUICK = {"preset": "tied", "labels": "10%", "members": 1, "repeats": 2, "steps": 5, "rows": ["forest-target"]}
+OPTIONS = "--preset tied --labels 10% --members 1 --repeats 2 --steps 5 --rows forest-target --jobs 1".split()
 
 
 @pytest.fixture(scope="module")
