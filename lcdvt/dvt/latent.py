@@ -63,9 +63,11 @@ class _CompiledLatent(torch.autograd.Function):
     def forward(ctx: Any, output: Tensor, noise: Tensor, classes: int, config: ModelConfig) -> tuple[Tensor, Tensor]:
         rows, width = noise.shape[-2:]
         encoded, drawn = output.detach().reshape(-1, rows, 2 * width).numpy(), noise.reshape(-1, rows, width).numpy()
-        mixture = (*config.logvar_z, config.component_sigma**2, config.component_distance)
-        z, deviation, divergence = latent_sample(encoded, drawn, classes, *mixture)
-        ctx.arrays, ctx.mixture, ctx.shape = (encoded, drawn, deviation), mixture, output.shape
+        low, high = config.logvar_z
+        variance, distance = config.component_sigma**2, config.component_distance
+        z, deviation, divergence = latent_sample(encoded, drawn, classes, low, high, variance, distance)
+        ctx.arrays, ctx.mixture = (encoded, drawn, deviation), (low, high, variance, distance)
+        ctx.shape = output.shape
         leading = noise.shape[:-2]
         return torch.from_numpy(z).view(noise.shape), torch.from_numpy(divergence).view(*leading, classes, rows)
 
@@ -73,9 +75,16 @@ class _CompiledLatent(torch.autograd.Function):
     def backward(ctx: Any, z_gradient: Tensor, divergence_gradient: Tensor) -> tuple[Tensor, None, None, None]:
         rows, width = z_gradient.shape[-2:]
         classes = divergence_gradient.shape[-2]
+        encoded, drawn, deviation = ctx.arrays
+        low, high, variance, distance = ctx.mixture
         gradient = latent_gradient(
-            *ctx.arrays,
-            *ctx.mixture,
+            encoded,
+            drawn,
+            deviation,
+            low,
+            high,
+            variance,
+            distance,
             z_gradient.reshape(-1, rows, width).numpy(),
             divergence_gradient.reshape(-1, classes, rows).numpy(),
         )
