@@ -190,14 +190,15 @@ def _write_metadata(rows: ExportedRows, catalogue: Path, name: str, pixels: list
     written = write_parquet_metadata(catalogue)
     if written != total:
         raise WorkspaceError(f"{catalogue} has {written} rows instead of {total}: export it again.")
-    TableProperties(
-        catalog_name=name,
-        catalog_type="object",
-        total_rows=total,
-        ra_column=RA,
-        dec_column=DEC,
-        healpix_column=SPATIAL_INDEX,
-        healpix_order=SPATIAL_ORDER,
-        obs_description=rows.description,
+    properties: dict[str, Any] = {
+        "catalog_name": name,
+        "catalog_type": "object",
+        "total_rows": total,
+        "ra_column": RA,
+        "dec_column": DEC,
+        "healpix_column": SPATIAL_INDEX,
+        "healpix_order": SPATIAL_ORDER,
+        "obs_description": rows.description,
         **TableProperties.new_provenance_dict(catalogue, builder=f"lcdvt {__version__}"),
-    ).to_properties_file(catalogue)
+    }
+    TableProperties(**properties).to_properties_file(catalogue)

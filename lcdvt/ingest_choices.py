@@ -18,6 +18,7 @@ from lcdvt.workspace import RUNS_FOLDER, SurveyFolder
 
 NO_CATALOGUE: Final = "none"
 NO_FEATURES: Final = "none"
+ANEW: Final = "use --force to ingest anew"
 
 
 def checked_name(name: str) -> str:
@@ -64,8 +65,11 @@ def stored_features(journal: Journal) -> FeatureConfig | None:
     stored = (journal.settings or {}).get("features")
     if stored is None:
         return None
-    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in stored.items()}
-    return FeatureConfig(**values)
+    try:
+        values: dict[str, Any] = {key: tuple(each) if isinstance(each, list) else each for key, each in stored.items()}
+        return FeatureConfig(**values)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise WorkspaceError(f"{journal.path} names features that are not known ({error}): {ANEW}.") from error
 
 
 def refuse_other_settings(journal: Journal, survey: Survey, settings: dict[str, Any]) -> None:

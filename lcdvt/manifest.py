@@ -62,7 +62,10 @@ class WrittenFile(NamedTuple):
 
     def has_its_size(self, path: Path) -> bool:
         """Say whether the file is there and as long as it was written, without reading it."""
-        return path.is_file() and path.stat().st_size == self.size
+        try:
+            return path.is_file() and path.stat().st_size == self.size
+        except OSError:  # a name that no file can have
+            return False
 
 
 def written_file(path: Path) -> WrittenFile:
@@ -88,13 +91,16 @@ class Journal:
     def _read(self, only_read: bool) -> None:
         good = 0
         with self.path.open("rb") as lines:
-            for line in lines:
+            for number, line in enumerate(lines, start=1):
                 try:
                     if not line.endswith(b"\n"):
                         break
                     self._take(json.loads(line))
-                except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-                    break
+                except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+                    # A kill tears the last line only. To go on from here would throw away parts that are whole.
+                    raise WorkspaceError(
+                        f"{self.path}:{number} is damaged: bring the file back from a copy, or ingest anew with --force."
+                    ) from error
                 good += len(line)
         if not only_read and good < self.path.stat().st_size:
             os.truncate(self.path, good)

@@ -40,7 +40,12 @@ def check_survey(folder: SurveyFolder, progress: Progress = silent) -> Checked:
         journal = _journal(folder, checked)
         damaged = _check_bytes(folder, journal, checked)
         if survey is not None and folder.objects.is_file() and folder.objects.name not in damaged:
-            _SurveyCheck(folder, survey, stored_features(journal), damaged, checked).run(progress)
+            try:
+                features = stored_features(journal)
+            except LcdvtError as error:
+                checked.add(journal.path, str(error), AGAIN)
+                features = None
+            _SurveyCheck(folder, survey, features, damaged, checked).run(progress)
     return checked
 
 
@@ -71,10 +76,10 @@ def _check_bytes(folder: SurveyFolder, journal: Journal, checked: Checked) -> se
     for name, written in journal.files.items():
         path = folder.root / name
         checked.files += 1
-        if not path.is_file():
-            checked.add(path, "is missing", REPAIR)
-        elif not written.has_its_size(path):
-            checked.add(path, f"has {path.stat().st_size} bytes instead of {written.size}", REPAIR)
+        if not written.has_its_size(path):
+            size = _size(path)
+            what = "is missing" if size is None else f"has {size} bytes instead of {written.size}"
+            checked.add(path, what, REPAIR)
         elif not written.is_whole(path):
             checked.add(path, "does not have the bytes that were written (checksum)", REPAIR)
         else:
@@ -185,6 +190,13 @@ class _SurveyCheck:
         repeated = int(np.count_nonzero(everything[1:] == everything[:-1]))
         if repeated:
             self.checked.add(self.folder.objects, f"{repeated} objects are there twice", AGAIN)
+
+
+def _size(path: Path) -> int | None:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return None
 
 
 def _columns(schema: pa.Schema) -> str:

@@ -118,6 +118,19 @@ def test_input_that_is_gone_or_other_is_not_mixed_in(raw, workspace):
     assert lcdvt.ingest(raw, jobs=1, repair=True).repaired == [part.name]
 
 
+def test_a_journal_hurt_in_its_middle_throws_no_part_away(raw, workspace):
+    lcdvt.ingest(raw, jobs=1, features="none")
+    journal = workspace / "eros" / ".ingest" / "journal.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    parts = sorted((workspace / "eros" / "epochs").iterdir())
+    journal.write_bytes(b"".join([*lines[:3], lines[3].replace(b'"number"', b'"nvmber"'), *lines[4:]]))
+    with pytest.raises(WorkspaceError, match=r"journal.jsonl:4 is damaged"):
+        lcdvt.ingest(raw, jobs=1)
+    assert sorted((workspace / "eros" / "epochs").iterdir()) == parts
+    journal.write_bytes(b"".join(lines) + b'{"batch": {"numb')  # a kill in the middle of a line
+    assert lcdvt.ingest(raw, jobs=1).nothing_new
+
+
 def test_the_other_files_of_a_survey_are_written_again(raw, workspace):
     lcdvt.ingest(raw, jobs=1, features="none", catalog="none")
     root = workspace / "eros"

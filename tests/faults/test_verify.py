@@ -114,6 +114,12 @@ def no_journal(data: Path) -> None:
     (data / "eros" / ".ingest" / "journal.jsonl").unlink()
 
 
+def journal_hurt(data: Path) -> None:
+    journal = data / "eros" / ".ingest" / "journal.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join([lines[0], b"{" + lines[1][7:], *lines[2:]]))
+
+
 def no_toml(data: Path) -> None:
     (data / "eros" / "survey.toml").unlink()
 
@@ -146,6 +152,7 @@ def other_scaler(data: Path) -> None:
         (strange_part, "part-00077.parquet: is a part that no ingest has recorded", "lcdvt ingest"),
         (interrupted, "its ingest was interrupted", "run the same"),
         (no_journal, "journal is missing", "--force"),
+        (journal_hurt, "journal.jsonl:2 is damaged", "--force"),
         (no_toml, "no survey description", "--repair"),
         (weights_cut, "weights.safetensors", "--force"),
         (other_scaler, "its scaler knows 5 features", "--force"),
