@@ -99,7 +99,7 @@ class Journal:
                 except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
                     # A kill tears the last line only. To go on from here would throw away parts that are whole.
                     raise WorkspaceError(
-                        f"{self.path}:{number} is damaged: bring the file back from a copy, or ingest anew with --force."
+                        f"{self.path}:{number} is damaged: bring it back from a copy, or ingest anew with --force."
                     ) from error
                 good += len(line)
         if not only_read and good < self.path.stat().st_size:
