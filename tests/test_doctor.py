@@ -97,12 +97,21 @@ def complete(words: str, folder: Path) -> list[str]:
     return answer.stdout.split()
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_completion_script_is_shown(shell):
-    answer = subprocess.run([PROGRAM, "--show-completion", shell], capture_output=True, text=True, check=True)
-    assert "_LCDVT_COMPLETE" in answer.stdout
-    if shell == "bash" and shutil.which("bash"):
-        subprocess.run(["bash", "-n"], input=answer.stdout, text=True, check=True)
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+def test_the_completion_of_the_shell_that_asks_is_shown():
+    # the second command keeps bash alive: the shell is told from the parents of the process
+    answer = subprocess.run(
+        ["bash", "-c", f"'{PROGRAM}' --show-completion; exit $?"], capture_output=True, text=True, check=True
+    )
+    assert "complete_bash" in answer.stdout
+    subprocess.run(["bash", "-n"], input=answer.stdout, text=True, check=True)
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_have_a_script_too(shell):
+    variables = os.environ | {"_LCDVT_COMPLETE": f"source_{shell}"}
+    answer = subprocess.run([PROGRAM], env=variables, capture_output=True, text=True, check=True)
+    assert f"complete_{shell}" in answer.stdout
 
 
 def test_the_shell_completes_verbs_options_surveys_and_runs(data, tmp_path):
