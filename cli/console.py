@@ -1,5 +1,6 @@
 """The two consoles (answers on stdout, everything else on stderr) and the progress display."""
 
+import io
 import os
 import sys
 import time
@@ -30,6 +31,11 @@ class PlainConsole(Console):
         with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - devnull is a name, not a path of ours
             os.dup2(nowhere.fileno(), self.file.fileno())
 
+
+for _stream in (sys.stdout, sys.stderr):
+    # A terminal that knows no Greek gets δ as \u03b4 instead of a traceback.
+    if isinstance(_stream, io.TextIOWrapper):
+        _stream.reconfigure(errors="backslashreplace")
 
 out = PlainConsole(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH)
 err = PlainConsole(stderr=True, highlight=False)

@@ -46,7 +46,10 @@ class BatchRecord:
 
 def input_key(file: InputFile) -> list[Any]:
     """Return what identifies an input: the same path with other bytes is another input."""
-    return [absolute_name(file.name), file.size, file.mtime_ns]
+    path = absolute_name(file.name)
+    if not path.isascii():  # Python reads the name as other text in another locale; the bytes on disk are the same
+        path = os.fsencode(path).decode("utf-8", "surrogateescape")
+    return [path, file.size, file.mtime_ns]
 
 
 class WrittenFile(NamedTuple):

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from lcdvt.catalogs.files import printable
 from lcdvt.catalogs.survey import Survey
 from lcdvt.errors import LcdvtError
 from lcdvt.labels import LabelCatalogue
@@ -63,7 +64,7 @@ def write_objects(folder: SurveyFolder, survey: Survey, catalogue: LabelCatalogu
     return {
         "classes": dict(sorted(classes.items())),
         "unmapped": {label: count for label, count in sorted(classes.items()) if label not in mapped},
-        "catalogue": str(catalogue.path.absolute()) if catalogue else None,
+        "catalogue": printable(str(catalogue.path.absolute())) if catalogue else None,
         "match_radius": f"{radius}arcsec" if radius is not None else None,
         "labelled_by_catalogue": from_catalogue,
         "conflicts": catalogue.conflicts if catalogue else 0,

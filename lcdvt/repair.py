@@ -1,6 +1,5 @@
 """Rebuild the parts of a survey that were damaged on disk, from the input they came from, and only those."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -38,7 +37,7 @@ class Repair:
         other stars into a part that the journal and the other parts know.
         """
         write_atomically(self.folder.survey_toml, lambda path: path.write_text(self.survey.toml, encoding="utf-8"))
-        self.inputs = {os.path.abspath(file.name): file for file in files}  # noqa: PTH100 - a link stays a link
+        self.inputs = {input_key(file)[0]: file for file in files}
         damaged = {record.number: self._damaged_files(record) for record in self.journal.records}
         broken = [record for record in self.journal.records if damaged[record.number]]
         from_epochs = [record for record in broken if all(map(self._is_features, damaged[record.number]))]
