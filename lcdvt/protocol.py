@@ -9,7 +9,7 @@ import html
 import json
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -101,11 +101,11 @@ class RunResult:
 
     name: str
     folder: Path
-    dataset: Dataset
-    draws: tuple[DrawRecord, ...]
-    scores: tuple[DrawScores, ...]
-    circumstances: Circumstances
-    predictions: pd.DataFrame
+    dataset: Dataset = field(repr=False)
+    draws: tuple[DrawRecord, ...] = field(repr=False)
+    scores: tuple[DrawScores, ...] = field(repr=False)
+    circumstances: Circumstances = field(repr=False)
+    predictions: pd.DataFrame = field(repr=False)
 
     @property
     def problems(self) -> list[str]:

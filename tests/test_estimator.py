@@ -61,7 +61,7 @@ def test_labels_of_one_survey_classify_the_other():
     assert model.score(X[domain > 0], y[domain > 0], sample_domain=domain[domain > 0]) > 0.9
 
 
-@pytest.mark.parametrize("per_class", [3, 0])
+@pytest.mark.parametrize("per_class", [3, pytest.param(0, marks=pytest.mark.slow)])
 def test_trees_teach_also_where_the_target_has_no_label(per_class):
     X, y, domain = two_surveys()
     few = few_target_labels(y, domain, per_class)

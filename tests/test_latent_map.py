@@ -94,6 +94,7 @@ def test_a_survey_of_another_run_is_refused(result):
 def test_a_result_draws_its_own_map_and_shows_its_table(result):
     figure = result.plot_latent(most_stars=30)
     assert [len(collection.get_offsets()) for collection in figure.axes[0].collections] == [30, 30]
+    assert len(repr(result)) < 200, "a console is not flooded with arrays"
     page = result._repr_html_()
     assert "<table" in page
     assert "simulated" in page
