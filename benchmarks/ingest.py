@@ -28,10 +28,11 @@ import pyarrow.csv as pc
 
 import lcdvt
 
+# From /proc and not from getrusage, whose peak a process inherits from the one that started it.
 PEAK_SCRIPT = """
-import resource, sys, lcdvt
+import re, sys, lcdvt
 lcdvt.ingest(sys.argv[1], data=sys.argv[2], features={features!r}, jobs=1)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+print(int(re.search("VmHWM:\\s+([0-9]+) kB", open("/proc/self/status").read())[1]) / 1024)
 """
 
 

@@ -47,11 +47,11 @@ def _readings(survey: Survey, pieces: Iterable[Piece]) -> Iterator[RawCurves]:
     size = 0
     for piece in pieces:
         opened = _opened(survey, piece)
-        is_text = isinstance(opened, TextFile)
-        if together and not (is_text and opened.is_like(together[-1]) and size < READ_TOGETHER_BYTES):
+        text = opened if isinstance(opened, TextFile) else None
+        if together and not (text and text.is_like(together[-1]) and size < READ_TOGETHER_BYTES):
             yield read_texts(survey, together)
             together, size = [], 0
-        if is_text:
+        if isinstance(opened, TextFile):
             together.append(opened)
             size += len(opened.content)
         else:

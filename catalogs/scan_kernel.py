@@ -154,9 +154,9 @@ def plain_number(data: NDArray[np.uint8], start: int) -> tuple[float, int]:
 
 
 @numba.njit(cache=True, error_model="numpy")
-def scan_lines(
+def scan_lines(  # type: ignore[no-untyped-def]
     data, starts, stops, lines, separator, comment, wanted, text_at, n_numeric, n_text, n_identity, column_count
-):  # type: ignore[no-untyped-def]
+):
     """Cut the lines of each text into fields and read the wanted ones; `scan_texts` says what the arguments mean.
 
     The byte after each text must be a newline: no loop below looks for the text's end, every one stops there.

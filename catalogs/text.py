@@ -69,7 +69,7 @@ def read_texts(survey: Survey, files: Sequence[TextFile]) -> RawCurves:
     if form.band_column is not None:
         band_index = _band_column(survey, form, scan)
     else:
-        band_index = bands_of_rows(survey, [file.match for file in files], rows_of_file)
+        band_index = bands_of_rows(survey, [file.match for file in files], rows_of_file.tolist())
     epochs = assemble(form, found.object_index, time, mags, errs, band_index)
     return RawCurves(found.objects, epochs, [problem for _, problem in sorted(told, key=lambda one: one[0])], dropped)
 

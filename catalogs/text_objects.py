@@ -56,7 +56,7 @@ def objects_of_rows(
     if not form.many_objects:
         objects = [object_from_groups(files[place].match, files[place].name, survey) for place in file_of_run]
         if about.describes_objects:
-            objects = [about.described(row, found) for row, found in zip(starts, objects, strict=True)]
+            objects = [about.described(row, found) for row, found in zip(starts.tolist(), objects, strict=True)]
         one_run_each = np.arange(starts.size, dtype=np.int32)
         return TextObjects(objects, file_of_run, np.repeat(one_run_each, np.diff(np.append(starts, rows))))
     objects, file_of_object = [], []

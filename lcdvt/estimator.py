@@ -114,10 +114,10 @@ class DVTClassifier(ClassifierMixin, BaseEstimator):
             Each row's survey: a positive number for a source, one negative number for the target. None: all rows are
             of one survey.
         """
-        X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
+        rows: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
         labels, known = _labels(self, y)
-        domain = _domains(sample_domain, X)
-        check_consistent_length(X, labels, domain)
+        domain = _domains(sample_domain, rows)
+        check_consistent_length(rows, labels, domain)
         sources, targets = np.unique(domain[domain > 0]), np.unique(domain[domain < 0])
         domains = np.concatenate([sources, targets])
         if len(targets) > 1 or (len(domains) > 1 and not len(targets)):
@@ -126,7 +126,7 @@ class DVTClassifier(ClassifierMixin, BaseEstimator):
                 "numbers to sources and one negative number to the target."
             )
         try:
-            self._train(X, labels, known, domain, domains)
+            self._train(rows, labels, known, domain, domains)
         except LcdvtError as error:
             raise EstimatorError(str(error)) from error
         return self
@@ -184,18 +184,18 @@ class DVTClassifier(ClassifierMixin, BaseEstimator):
             Each row's survey, as in `fit`; None takes all for rows of the target.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
-        domain = np.full(len(X), self.domains_[-1]) if sample_domain is None else _domains(sample_domain, X)
-        check_consistent_length(X, domain)
+        rows: NDArray[np.float64] = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+        domain = np.full(len(rows), self.domains_[-1]) if sample_domain is None else _domains(sample_domain, rows)
+        check_consistent_length(rows, domain)
         unknown = np.setdiff1d(domain, self.domains_)
         if len(unknown):
             raise EstimatorError(f"domain {unknown[0]} was not in fit: give one of {self.domains_.tolist()}.")
-        probability = np.empty((len(X), len(self.classes_)))
+        probability = np.empty((len(rows), len(self.classes_)))
         for number, name in enumerate(self.domains_):
-            rows = domain == name
-            if rows.any():
-                scaled = torch.from_numpy(self.scaler_.apply(X[rows], number)).double()
-                probability[rows] = predict_members(self.training_.model, scaled, number).probability.numpy()
+            of_domain = domain == name
+            if of_domain.any():
+                scaled = torch.from_numpy(self.scaler_.apply(rows[of_domain], number)).double()
+                probability[of_domain] = predict_members(self.training_.model, scaled, number).probability.numpy()
         return probability
 
     def predict(self, X: ArrayLike, sample_domain: ArrayLike | None = None) -> NDArray[Any]:
