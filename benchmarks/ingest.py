@@ -32,7 +32,7 @@ import lcdvt
 PEAK_SCRIPT = """
 import re, sys, lcdvt
 lcdvt.ingest(sys.argv[1], data=sys.argv[2], features={features!r}, jobs=1)
-print(int(re.search("VmHWM:\\s+([0-9]+) kB", open("/proc/self/status").read())[1]) / 1024)
+print(int(re.search(r"VmHWM:\\s+([0-9]+) kB", open("/proc/self/status").read())[1]) / 1024)
 """
 
 
