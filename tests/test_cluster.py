@@ -115,7 +115,7 @@ def test_label_draws_on_the_cluster_give_the_same_table(raw, cluster):
         lcdvt.simulate("hits", raw / name, objects=60, seed=seed)
         run(raw, "ingest", name, "--name", name, "--jobs", 1, "--data", "labelled")
     command = ["ensemble", "--source", "old", "--target", "new", "--labels", "20%", "--members", 2, "--repeats", 2,
-               "--steps", 30, "--rows", "forest-target", "--data", "labelled"]  # fmt: skip
+               "--steps", 30, "--preset", "tied", "--rows", "forest-target", "--data", "labelled"]  # fmt: skip
     run(raw, *command, "--jobs", 1, "--name", "here")
     run(raw, *command, "--dask", cluster.address, "--name", "there")
     here, there = (raw / "labelled" / "runs" / name for name in ("here", "there"))

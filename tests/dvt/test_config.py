@@ -60,7 +60,7 @@ def test_wrong_files_and_presets(tmp_path: Path) -> None:
     (tmp_path / "bad.toml").write_text("model = [")
     with pytest.raises(ConfigError, match="not a TOML file"):
         read_toml(tmp_path / "bad.toml", DVTConfig)
-    with pytest.raises(ConfigError, match="paper, tied, robust"):
+    with pytest.raises(ConfigError, match="paper, tied, taught, robust"):
         preset("quick")
 
 

@@ -21,7 +21,7 @@ pytestmark = [
 ]
 OLD_RUN = Path(__file__).parents[1] / "data" / "run-0.1"
 TRANSFER = ["transfer", "--source", "old", "--target", "new", "--labels", "20%", "--members", 1, "--repeats", 1,
-            "--steps", 20, "--rows", "forest-target", "--jobs", 1]  # fmt: skip
+            "--steps", 20, "--preset", "tied", "--rows", "forest-target", "--jobs", 1]  # fmt: skip
 
 
 class SmallDisk:

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(2400)]
 
 STARS = 48
 ENSEMBLE = ["ensemble", "--source", "old", "--target", "new", "--labels", "20%", "--members", 2, "--repeats", 3,
-            "--steps", 60, "--rows", "forest-target", "--jobs", 1]  # fmt: skip
+            "--steps", 60, "--preset", "tied", "--rows", "forest-target", "--jobs", 1]  # fmt: skip
 
 
 def rows(star: int, epochs: int) -> list[tuple[float, float, float, float, float]]:
