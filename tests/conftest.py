@@ -52,7 +52,10 @@ def lcdvt_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., subprocess.CompletedProcess[str]]:
     """The command line inside this process, which has its imports behind it: for what needs no process of its own."""
+    from lcdvt.cli.console import out
     from lcdvt.cli.main import main
+
+    monkeypatch.setattr(out, "_width", 200)  # a COLUMNS in the environment would wrap what is looked for
 
     def run(*arguments: object) -> subprocess.CompletedProcess[str]:
         monkeypatch.chdir(tmp_path)
