@@ -201,7 +201,7 @@ def test_what_cannot_be_predicted_is_one_sentence(result, data, lcdvt_here, argu
         ("weights.safetensors", lambda content: content[:1000], "the weights do not fit the run"),
         ("scaler.json", lambda content: content[:30], "scaler.json: cannot be read"),
         ("scaler.json", lambda content: b"{}", "scaler.json: not what lcdvt wrote"),
-        ("scaler.json", lambda content: b"[]", "scaler.json: not what lcdvt wrote"),
+        ("scaler.json", lambda content: b"[]", "scaler.json: cannot be read"),
         ("history.parquet", lambda content: content[:99], "history.parquet: cannot be read"),
     ],
 )
