@@ -15,9 +15,9 @@ stratified    what `--labels` draws: the classes in their true proportions and n
               does not know the labels yet
 simple        every star with the same chance, with a class left out when chance wants it so
 
-The rule of `suggest` was developed on asas→eros1 with seeds from 100 on; what is printed uses seeds from 0 on. "Labels
-needed" is the smallest number from which on the mean curve of `suggest` stays at or above what the other reaches with
-all its labels.
+The rule of `suggest` was developed on asas→eros1 and catalina→asas with seeds from 100 on, so eros1's stars are not new
+to it, only their draws; what is printed uses seeds from 0 on. "Labels needed" is the smallest number from which on the
+mean curve of `suggest` stays at or above what the other reaches with all its labels.
 """
 
 import argparse
