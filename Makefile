@@ -18,11 +18,12 @@ env: .venv/.installed  ## create .venv with everything pinned in constraints.txt
 demo: env        ## simulate surveys, ingest them, and show what came out
 	PATH="$(CURDIR)/$(BIN):$$PATH" bash demo.sh
 
+# one thread each: the tests themselves run side by side
 test: env        ## all tests
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 test-fast: env   ## the everyday tests
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow"
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow"
 
 # mypy does not follow an editable install into cli/ and catalogs/: it looks at the package as it is installed.
 lint: env        ## ruff and mypy
