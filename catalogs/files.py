@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO, Final, NamedTuple
+from typing import Any, BinaryIO, Final
 
+from lcdvt.catalogs.file_list import FileList, InputFile, is_archive_name
 from lcdvt.catalogs.hats_folder import hats_partitions
 from lcdvt.errors import InputFileError
 
 MEMBER_SEPARATOR: Final = "::"
-TAR_SUFFIXES: Final = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
 COMPRESSION_SUFFIXES: Final = (".gz", ".bz2", ".xz")
 WHOLE_FILE_LIMIT: Final = 256 << 20
 """No single star's file is larger; a larger one is damaged or an attack."""
@@ -30,29 +30,6 @@ EXPANSION_ALLOWED_BYTES: Final = 64 << 20
 _MAGIC: Final[dict[bytes, Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 _MAGIC_BYTES: Final = tuple(_MAGIC)
 _DAMAGE: Final = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
-
-
-class InputFile(NamedTuple):
-    """A file on disk as it was when it was listed; its name stays text, for there may be a million of them."""
-
-    name: str
-    size: int
-    mtime_ns: int
-
-    @property
-    def path(self) -> Path:
-        """The file's path."""
-        return Path(self.name)
-
-    @property
-    def is_archive(self) -> bool:
-        """Say whether the name is that of a tar or zip archive."""
-        return is_archive_name(self.name)
-
-
-def is_archive_name(name: str) -> bool:
-    """Say whether a file of this name holds other files."""
-    return name.lower().endswith((*TAR_SUFFIXES, ".zip"))
 
 
 def bare_name(name: str) -> str:
@@ -79,10 +56,10 @@ def absolute_name(name: str) -> str:
     return name if name.startswith("/") and ".." not in name else os.path.abspath(name)  # noqa: PTH100
 
 
-def list_files(paths: list[Path], ignored: set[Path], workspace: Path | None = None) -> list[InputFile]:
+def list_files(paths: list[Path], ignored: set[Path], workspace: Path | None = None) -> FileList:
     """List every file under `paths` in a fixed order; hidden ones, `ignored` and the workspace are left out."""
     ignored_names = {path.name for path in ignored}
-    found: list[InputFile] = []
+    found = FileList()
     seen: set[str] = set()
     walked: set[tuple[int, int]] = set()
     for path in paths:
@@ -95,9 +72,12 @@ def list_files(paths: list[Path], ignored: set[Path], workspace: Path | None = N
             # Only a file with an ignored name is worth the cost of finding out where it really is.
             if name.rpartition("/")[2] in ignored_names and Path(name).resolve() in ignored:
                 continue
-            absolute = absolute_name(name)
-            if absolute not in seen and (file := _as_listed(name)) is not None:
+            if len(paths) > 1:  # one path alone cannot name a file twice
+                absolute = absolute_name(name)
+                if absolute in seen:
+                    continue
                 seen.add(absolute)
+            if (file := _as_listed(name)) is not None:
                 found.append(file)
     return found
 

@@ -86,11 +86,17 @@ def main() -> None:
             err.print(INTERRUPTED)
         raise
     except SystemError as error:
-        # Ctrl-C at the moment a compiled function returns comes out as a SystemError that it caused.
-        if not isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+        if not _comes_from_ctrl_c(error):
             raise
         err.print(INTERRUPTED)
         sys.exit(EXIT_INTERRUPTED)
+
+
+def _comes_from_ctrl_c(error: BaseException | None) -> bool:
+    """Say so of the SystemErrors, one caused by the other, that Ctrl-C inside compiled code comes out as."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 if __name__ == "__main__":

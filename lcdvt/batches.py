@@ -5,7 +5,8 @@ files of many objects, cut here at object boundaries. Nothing larger than a few 
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from array import array
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -14,13 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from lcdvt.catalogs.detect import HEAD_BYTES, Match, TextLayout, match_survey
-from lcdvt.catalogs.files import (
-    ExpansionGuard,
-    InputFile,
-    archive_members,
-    bare_name,
-    open_stream,
-)
+from lcdvt.catalogs.file_list import FileGroups, FileList, InputFile
+from lcdvt.catalogs.files import ExpansionGuard, archive_members, bare_name, open_stream
 from lcdvt.catalogs.reader import Piece
 from lcdvt.catalogs.survey import Format, Survey
 from lcdvt.errors import InputFileError
@@ -51,16 +47,26 @@ def batch_size(objects: int) -> int:
     return min(max(-(-objects // FEWEST_BATCHES), SMALLEST_BATCH), LARGEST_BATCH)
 
 
-def split_streams(survey: Survey, files: Iterable[InputFile]) -> tuple[list[list[InputFile]], list[InputFile]]:
-    """Return the small files, grouped by object, and the files that are streamed."""
-    groups: dict[str, list[InputFile]] = {}
+def split_streams(
+    survey: Survey, files: FileList, was_finished: Callable[[InputFile], bool]
+) -> tuple[FileGroups, list[InputFile]]:
+    """Return the small files that are not finished, grouped by object, and the files that are streamed."""
     streams: list[InputFile] = []
-    for file in files:
+    numbers, group_of_number = array("q"), array("q")
+    group_of_object: dict[str, int] = {}
+    groups = 0
+    for number, file in enumerate(files):
+        if was_finished(file):
+            continue
         if file.is_archive or (file.size > STREAMED_FROM_BYTES and _holds_many(survey, file.path)):
             streams.append(file)
-        else:
-            groups.setdefault(_object_key(survey, file.name), []).append(file)
-    return list(groups.values()), streams
+            continue
+        numbers.append(number)
+        key = _object_key(survey, file.name)
+        group = groups if key is None else group_of_object.setdefault(key, groups)
+        group_of_number.append(group)
+        groups += group == groups
+    return FileGroups(files, numbers, group_of_number), streams
 
 
 def _holds_many(survey: Survey, path: Path) -> bool:
@@ -72,19 +78,19 @@ def _holds_many(survey: Survey, path: Path) -> bool:
     return isinstance(match, Match) and match.format.many_objects and match.format.type in ("text", "parquet")
 
 
-def _object_key(survey: Survey, name: str) -> str:
-    """Return what files of one object share: the parts of its name that are not the band, else the name itself."""
+def _object_key(survey: Survey, name: str) -> str | None:
+    """Return what files of one object share: the parts of its name that are not the band; None if it is on its own."""
     bare = bare_name(name)
     for form in survey.formats:
         if form.splits_objects_by_band and form.file_name:
             found = re.search(form.file_name, bare)
             if found:
                 groups = {key: value for key, value in found.groupdict().items() if key != "band" and value}
-                return "\0".join(groups.values()) or name
-    return name
+                return "\0".join(groups.values()) or None
+    return None
 
 
-def file_batches(groups: list[list[InputFile]], batch_objects: int) -> Iterator[Batch]:
+def file_batches(groups: Iterable[list[InputFile]], batch_objects: int) -> Iterator[Batch]:
     """Batch the small files."""
     chosen: list[InputFile] = []
     objects = size = 0
@@ -141,7 +147,7 @@ def _archive_pieces(survey: Survey, path: Path) -> Iterator[list[Piece]]:
     objects = size = 0
     try:
         for member in archive_members(path):
-            key = _object_key(survey, member.name)
+            key = _object_key(survey, member.name) or member.name
             waiting.setdefault(key, []).append(Piece(member.name, content=member.content, problem=member.refused))
             if len(waiting[key]) < expected.get(key, 1):
                 continue
@@ -164,7 +170,7 @@ def _members_per_object(survey: Survey, path: Path) -> dict[str, int]:
     expected: dict[str, int] = {}
     try:
         for member in archive_members(path, contents=False):
-            key = _object_key(survey, member.name)
+            key = _object_key(survey, member.name) or member.name
             expected[key] = expected.get(key, 0) + 1
     except InputFileError:
         return expected

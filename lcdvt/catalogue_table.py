@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,8 @@ SEPARATORS: Final = (",", ";", "\t", "|", " ")
 """In the order of preference where several split the lines alike; the blank stands for any run of blanks."""
 LINES_FOR_SEPARATOR: Final = 50
 CHUNK_BYTES: Final = 1 << 20
+ROWS_AT_ONCE: Final = 1 << 10
+"""Rows that are lists of Python texts at a time, which take ten times the bytes of the file."""
 MISSING_WORDS: Final = ("", "N/A", "NA", "NULL", "NaN", "None", "<NA>", "n/a", "nan", "null")
 
 
@@ -68,8 +71,8 @@ def _read_astropy(path: Path, kind: str) -> pd.DataFrame:
 
 
 def _read_text(path: Path) -> pd.DataFrame:
-    text = _text_of(path)
-    sample = [line for _, line in _lines(text)][:LINES_FOR_SEPARATOR]
+    content = _content_of(path)
+    sample = [line for _, line in islice(_lines(content), LINES_FOR_SEPARATOR)]
     if not sample:
         raise InputFileError(f"catalogue {path} is empty: give a table with a header line.")
     separator = _separator(sample)
@@ -77,13 +80,14 @@ def _read_text(path: Path) -> pd.DataFrame:
 
     def lines() -> Iterator[str]:
         nonlocal place
-        for number, line in _lines(text):
+        for number, line in _lines(content):
             place = number
             yield _evened(line, separator)
 
     reader = csv.reader(lines(), delimiter=separator, skipinitialspace=True)
     header = next(reader)
-    rows = []
+    tables = []
+    rows: list[list[str]] = []
     for row in reader:
         if any(row[len(header) :]):
             raise InputFileError(
@@ -91,22 +95,26 @@ def _read_text(path: Path) -> pd.DataFrame:
                 "put values that hold the separator between double quotes."
             )
         rows.append(row[: len(header)] + [""] * (len(header) - len(row)))
-    return pd.DataFrame(rows, columns=pd.Index(header), dtype="string")
+        if len(rows) == ROWS_AT_ONCE:
+            tables.append(pd.DataFrame(rows, columns=pd.Index(header), dtype="string"))
+            rows = []
+    tables.append(pd.DataFrame(rows, columns=pd.Index(header), dtype="string"))
+    return pd.concat(tables, ignore_index=True)
 
 
-def _text_of(path: Path) -> str:
+def _content_of(path: Path) -> bytes:
     content = bytearray()
     guard = ExpansionGuard(path)
     with open_stream(path) as stream:
         while chunk := stream.read(CHUNK_BYTES):
             guard.add(len(chunk))
             content += chunk
-    return content.decode("utf-8-sig", errors="replace")
+    return bytes(content)
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
+def _lines(content: bytes) -> Iterator[tuple[int, str]]:
     """Give the lines that are neither empty nor comments, with their numbers; a # further on belongs to a value."""
-    for number, line in enumerate(io.StringIO(text, newline=None), start=1):
+    for number, line in enumerate(io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", "replace"), start=1):
         if line.strip() and not line.startswith("#"):
             yield number, line
 

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from lcdvt import __version__
 from lcdvt.batches import Batch, batch_size, file_batches, split_streams, stream_batches
-from lcdvt.catalogs.files import InputFile, list_files
+from lcdvt.catalogs.file_list import FileGroups, FileList, InputFile
+from lcdvt.catalogs.files import list_files
 from lcdvt.catalogs.guess import guess_survey
 from lcdvt.catalogs.registry import find_survey
 from lcdvt.catalogs.survey import Survey
@@ -164,20 +165,18 @@ def _ingest_new(
     survey: Survey,
     rule: tuple[Step, ...],
     features: FeatureConfig | None,
-    files: list[InputFile],
+    files: FileList,
     roots: tuple[str, ...],
     jobs: int | None,
     dask: str | None,
     progress: Progress,
 ) -> tuple[int, list[str], bool]:
     """Ingest what the journal does not know; return the objects' number, the problems, whether nothing was new."""
-    finished = journal.finished_inputs()
-    new_files = [file for file in files if not finished or tuple(input_key(file)) not in finished]
-    if not new_files:
+    groups, streams = split_streams(survey, files, journal.was_finished)
+    if not groups and not streams:
         return 0, [], True
     folder.survey_toml.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(folder.survey_toml, lambda path: path.write_text(survey.toml, encoding="utf-8"))
-    groups, streams = split_streams(survey, new_files)
     size = journal.plan(batch_size(len(groups)))
     batches = list_batches(survey, groups, streams, size, journal.stream_progress())
     first_number = max((record.number for record in journal.records), default=-1) + 1
@@ -203,7 +202,7 @@ def _ingest_new(
 
 
 def list_batches(
-    survey: Survey, groups: list[list[InputFile]], streams: list[InputFile], size: int, done: dict[tuple[Any, ...], int]
+    survey: Survey, groups: FileGroups, streams: list[InputFile], size: int, done: dict[tuple[Any, ...], int]
 ) -> Iterator[Batch]:
     """Yield all batches in their fixed order: small files first, then each archive and large file."""
     yield from file_batches(groups, size)

@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lcdvt.catalogue_table import as_text, read_catalogue_table
@@ -28,8 +30,8 @@ class LabelCatalogue:
     """Objects with the class a catalogue gives them."""
 
     path: Path
-    ids: NDArray[Any] | None
-    classes: NDArray[Any] | None
+    ids: pd.Series | None
+    classes: pd.Series | None
     ra: NDArray[np.float64] | None
     dec: NDArray[np.float64] | None
     match_radius_arcsec: float | None
@@ -44,13 +46,14 @@ class LabelCatalogue:
         result = pd.DataFrame({"survey_label": pd.Series(pd.NA, index=objects.index, dtype="string")})
         result["ra"], result["dec"] = np.nan, np.nan
         if self.classes is not None:
-            result.loc[known, "survey_label"] = self.classes[found[known]]
+            result.loc[known, "survey_label"] = self.classes.array[found[known]]
         if self.ra is not None and self.dec is not None:
             result.loc[known, "ra"], result.loc[known, "dec"] = self.ra[found[known]], self.dec[found[known]]
         return result
 
     def _rows_by_id(self, objects: pd.DataFrame) -> NDArray[np.int64]:
-        return np.asarray(pd.Index(self.ids).get_indexer(objects["object_id"]), dtype=np.int64)
+        found = pc.index_in(pa.array(objects["object_id"], pa.string()), value_set=pa.array(self.ids, pa.string()))
+        return found.fill_null(-1).to_numpy().astype(np.int64)
 
     def _rows_by_position(self, objects: pd.DataFrame) -> NDArray[np.int64]:
         import astropy.units as u
@@ -129,11 +132,13 @@ def load_catalogue(path: Path, *, match_radius: str | None = None) -> LabelCatal
     conflicts = 0
     if match_radius is None and ids is not None:
         kept, conflicts = _one_row_per_id(ids, classes)
-        ids, classes, ra, dec = (None if column is None else column.iloc[kept] for column in (ids, classes, ra, dec))
+        ids, classes, ra, dec = (
+            None if column is None else column.iloc[kept].reset_index(drop=True) for column in (ids, classes, ra, dec)
+        )
     return LabelCatalogue(
         path,
-        None if ids is None else ids.to_numpy(),
-        None if classes is None else classes.to_numpy(),
+        ids,
+        classes,
         None if ra is None else _degrees(ra, "ra", path),
         None if dec is None else _degrees(dec, "dec", path),
         None if match_radius is None else parse_radius(match_radius),
@@ -143,11 +148,15 @@ def load_catalogue(path: Path, *, match_radius: str | None = None) -> LabelCatal
 
 def _one_row_per_id(ids: pd.Series, classes: pd.Series | None) -> tuple[NDArray[np.intp], int]:
     """Return each id's first row, one with a class where there is one, and how many ids have several classes."""
-    rows = pd.DataFrame({"id": ids, "class": pd.NA if classes is None else classes.str.casefold()})
-    rows = rows[rows["id"].notna()]
-    several = int((rows.groupby("id")["class"].nunique() > 1).sum())
-    first = rows.sort_values("class", key=pd.isna, kind="stable").drop_duplicates("id")
-    return np.sort(first.index.to_numpy()), several
+    id_codes = pd.factorize(ids)[0]  # numbers in place of texts: a catalogue may have millions of rows
+    class_codes = np.full(len(ids), -1) if classes is None else pd.factorize(classes.str.casefold())[0]
+    with_class_first = np.lexsort((np.arange(len(ids)), class_codes < 0, id_codes))
+    with_class_first = with_class_first[id_codes[with_class_first] >= 0]
+    first = np.unique(id_codes[with_class_first], return_index=True)[1]
+    named = class_codes >= 0
+    pairs = np.unique(np.stack((id_codes, class_codes))[:, named & (id_codes >= 0)], axis=1)
+    several = int((np.unique(pairs[0], return_counts=True)[1] > 1).sum())
+    return np.sort(with_class_first[first]), several
 
 
 def _degrees(values: pd.Series, name: str, path: Path) -> NDArray[np.float64]:

@@ -3,13 +3,15 @@
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from lcdvt.catalogs.files import InputFile, absolute_name
+from lcdvt.catalogs.file_list import InputFile
+from lcdvt.catalogs.files import absolute_name
 from lcdvt.checksums import file_checksum
 from lcdvt.errors import WorkspaceError
 from lcdvt.workspace import OBJECTS_FILE, writable
@@ -24,7 +26,7 @@ class BatchRecord:
 
     number: int
     finished_inputs: list[list[Any]]
-    """Path, size and modification time of each input that is done with this batch."""
+    """Path, size and modification time of each input that is done with this batch; `Journal` keeps none in memory."""
     stream: list[Any] | None
     """For a batch cut from a large file or archive: the input, and how many batches of it are done."""
     files: int
@@ -37,7 +39,7 @@ class BatchRecord:
     feature_gaps: dict[str, int] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
-    """Each object that cleaning dropped, and why."""
+    """Each object that cleaning dropped, and why; not kept in memory either."""
     sizes: dict[str, int] = field(default_factory=dict)
     """Bytes of each file of the part."""
     checksums: dict[str, str] = field(default_factory=dict)
@@ -85,6 +87,8 @@ class Journal:
         self.settings: dict[str, Any] | None = None
         self.batch_objects: int | None = None
         self.records: list[BatchRecord] = []
+        """Without what grows with the input: `whole_records` reads that."""
+        self._finished: set[bytes] = set()
         self.files: dict[str, WrittenFile] = {}
         """Every file that was written, by its path in the survey's folder; the last writing counts."""
         self.completed = False
@@ -125,10 +129,12 @@ class Journal:
         elif "files" in line:
             self.files |= {name: WrittenFile(*values) for name, values in line["files"].items()}
         else:
-            self._take_record(BatchRecord(**line["batch"]))
+            record = BatchRecord(**line["batch"])
+            self._finished.update(map(_digest, record.finished_inputs))
+            self._take_record(record)
 
     def _take_record(self, record: BatchRecord) -> None:
-        self.records.append(record)
+        self.records.append(replace(record, finished_inputs=[], left_out={}))
         self.files |= {name: WrittenFile(size, record.checksums.get(name, "")) for name, size in record.sizes.items()}
 
     def _append(self, line: dict[str, Any]) -> None:
@@ -182,9 +188,9 @@ class Journal:
             self._append({"completed": True})
             self.completed = True
 
-    def finished_inputs(self) -> set[tuple[Any, ...]]:
-        """Return the keys of all inputs that are done."""
-        return {tuple(key) for record in self.records for key in record.finished_inputs}
+    def was_finished(self, file: InputFile) -> bool:
+        """Say whether the input was done when the journal was opened."""
+        return bool(self._finished) and _digest(input_key(file)) in self._finished
 
     def stream_progress(self) -> dict[tuple[Any, ...], int]:
         """Return how many batches of each large file or archive are done."""
@@ -202,19 +208,23 @@ class Journal:
         return totals
 
 
-def left_out_objects(folder: Path) -> Iterator[dict[str, str]]:
-    """Yield, batch by batch, the objects that cleaning dropped and why; the journal is never in memory as a whole."""
+def whole_records(folder: Path) -> Iterator[BatchRecord]:
+    """Yield what each batch did, with its inputs and what it left out; the journal is never in memory as a whole."""
     path = folder / JOURNAL_FILE
     if not path.is_file():
         return
     with path.open("rb") as lines:
         for line in lines:
             try:
-                left_out = json.loads(line).get("batch", {}).get("left_out")
-            except (ValueError, AttributeError, RecursionError):  # torn by a kill: `Journal` cuts it off
+                if batch := json.loads(line).get("batch"):
+                    yield BatchRecord(**batch)
+            except (ValueError, TypeError, AttributeError, RecursionError):  # torn by a kill: `Journal` cuts it off
                 return
-            if left_out and isinstance(left_out, dict):
-                yield left_out
+
+
+def _digest(key: Sequence[Any]) -> bytes:
+    """Return what stands for an input in memory; 16 bytes never meet by chance."""
+    return blake2b(json.dumps(key).encode(), digest_size=16).digest()
 
 
 @contextmanager

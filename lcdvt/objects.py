@@ -18,7 +18,8 @@ from lcdvt.names import CANONICAL_CLASSES, DEC, LABEL, OBJECT_ID, RA, SOURCE, SU
 from lcdvt.part import PART, objects_folder
 from lcdvt.workspace import SurveyFolder, write_atomically
 
-OBJECTS_AT_ONCE: Final = 50_000
+OBJECTS_AT_ONCE: Final = 1 << 12
+"""Enough to make the cost of a call small; more would show in the peak memory."""
 
 
 def objects_schema(survey: Survey) -> pa.Schema:

@@ -16,7 +16,7 @@ from lcdvt.dvt.ensemble import predict as predict_members
 from lcdvt.errors import LcdvtError
 from lcdvt.executors import run_batches
 from lcdvt.ingestion import ingest
-from lcdvt.manifest import left_out_objects
+from lcdvt.manifest import whole_records
 from lcdvt.names import OBJECT_ID
 from lcdvt.progress import Progress, silent
 from lcdvt.run_list import find_run
@@ -129,10 +129,11 @@ def _classify(
                 counted[str(label)] = counted.get(str(label), 0) + int(count)
             progress(objects, None)
             yield frame
-        for left_out in left_out_objects(stored.folder.progress) if objects else ():
-            objects += len(left_out)
-            missing += len(left_out)
-            yield _unclassified(saved, left_out)
+        for record in whole_records(stored.folder.progress) if objects else ():
+            if record.left_out and isinstance(record.left_out, dict):  # the journal may have been touched by hand
+                objects += len(record.left_out)
+                missing += len(record.left_out)
+                yield _unclassified(saved, record.left_out)
 
     write_atomically(target, lambda path: write_stars(frames(), path, target.suffix))
     if objects == 0:

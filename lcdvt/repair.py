@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from lcdvt.batches import Piece, stream_batches
-from lcdvt.catalogs.files import InputFile
+from lcdvt.catalogs.file_list import InputFile
 from lcdvt.catalogs.survey import Survey
 from lcdvt.clean import Step
 from lcdvt.errors import WorkspaceError
 from lcdvt.executors import run_batches
 from lcdvt.features.config import FeatureConfig
 from lcdvt.known_objects import sources_of
-from lcdvt.manifest import BatchRecord, Journal, WrittenFile, input_key
+from lcdvt.manifest import BatchRecord, Journal, WrittenFile, input_key, whole_records
 from lcdvt.part import BatchTask, PartResult, make_part, objects_folder
 from lcdvt.recompute import PartTask, extract_part
 from lcdvt.workspace import PARTS, SurveyFolder, part_name, write_atomically
@@ -39,7 +39,7 @@ class Repair:
         write_atomically(self.folder.survey_toml, lambda path: path.write_text(self.survey.toml, encoding="utf-8"))
         self.inputs = {input_key(file)[0]: file for file in files}
         damaged = {record.number: self._damaged_files(record) for record in self.journal.records}
-        broken = [record for record in self.journal.records if damaged[record.number]]
+        broken = [record for record in whole_records(self.journal.folder) if damaged[record.number]]
         from_epochs = [record for record in broken if all(map(self._is_features, damaged[record.number]))]
         self._rebuild_features(from_epochs)
         self._rebuild([record for record in broken if record not in from_epochs], jobs, dask)

@@ -93,7 +93,9 @@ def test_ctrl_c_inside_a_compiled_function_is_an_interruption_too(monkeypatch, c
     from lcdvt.cli import main
 
     def interrupted():
-        raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+        inner = SystemError("returned a result with an exception set")
+        inner.__cause__ = KeyboardInterrupt()
+        raise SystemError("returned a result with an exception set") from inner
 
     monkeypatch.setattr(main, "app", interrupted)
     with pytest.raises(SystemExit) as ending:
