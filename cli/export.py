@@ -1,11 +1,14 @@
 """`lcdvt export`: features or predictions in another form."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from lcdvt.cli import options
 from lcdvt.cli.console import out, progress_display
+from lcdvt.cli.results import write_json
 
 
 def export(
@@ -15,6 +18,7 @@ def export(
     rows_per_partition: Annotated[int, typer.Option(help="Partitions are divided until none has more rows.")] = 100_000,
     data: Annotated[Path | None, typer.Option(help="Workspace folder; default: $LCDVT_DATA or ./lcdvt-data.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a HATS catalogue that is there.")] = False,
+    json_file: options.Json = None,
 ) -> None:
     """Write a survey's features, or a run's predictions, as a HATS catalogue that LSDB joins by position."""
     from lcdvt.errors import LcdvtError
@@ -30,3 +34,5 @@ def export(
     out.print(f"{result.objects} objects of {result.name} in {result.partitions} partitions: {result.folder}")
     if result.without_position:
         out.print(f"  left out {result.without_position} without a position")
+    if json_file:
+        write_json(json_file, {**asdict(result), "folder": str(result.folder)})

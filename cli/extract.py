@@ -5,7 +5,9 @@ from typing import Annotated
 
 import typer
 
+from lcdvt.cli import options
 from lcdvt.cli.console import out, progress_display
+from lcdvt.cli.results import write_json
 
 
 def extract(
@@ -19,6 +21,7 @@ def extract(
         str | None, typer.Option(help="Send the batches to this Dask scheduler (tcp://…), or 'local'.")
     ] = None,
     data: Annotated[Path | None, typer.Option(help="Workspace folder; default: $LCDVT_DATA or ./lcdvt-data.")] = None,
+    json_file: options.Json = None,
 ) -> None:
     """Compute features anew from stored epochs, without touching the raw files."""
     from lcdvt.recompute import extract_survey
@@ -37,3 +40,6 @@ def extract(
     out.print(f"{result.name}: {result.columns} features of {result.objects} objects in {result.folder}", markup=False)
     for reason, count in result.gaps.curves.items():
         out.print(f"  no features for {count} light curves, {reason}", markup=False)
+    if json_file:
+        record = {"name": result.name, "folder": str(result.folder), "objects": result.objects}
+        write_json(json_file, record | {"features": result.columns, "without_features": dict(result.gaps.curves)})

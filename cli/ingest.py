@@ -1,12 +1,14 @@
 """`lcdvt ingest`: files of a survey to Parquet."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lcdvt.cli import options
 from lcdvt.cli.console import out, progress_display
-from lcdvt.cli.results import print_problems
+from lcdvt.cli.results import print_problems, write_json
 
 if TYPE_CHECKING:
     from lcdvt.ingestion import IngestResult
@@ -48,6 +50,7 @@ def ingest(
     repair: Annotated[
         bool, typer.Option("--repair", help="Rebuild the parts that were damaged on disk from the same input.")
     ] = False,
+    json_file: options.Json = None,
 ) -> None:
     """Read light curves into clean, typed Parquet; run it again to resume or to add what is new."""
     from lcdvt.ingestion import ingest as run
@@ -64,6 +67,8 @@ def ingest(
     if result.nothing_new:
         out.print(f"{result.name}: nothing to do, every file is ingested already ({result.totals['objects']} objects).")
     _print_summary(result)
+    if json_file:
+        write_json(json_file, {**asdict(result), "folder": str(result.folder)})
 
 
 def _print_summary(result: "IngestResult") -> None:

@@ -1,5 +1,6 @@
 """HATS catalogues: nested light curves in, features and predictions out, by the hats tools' own reading and writing."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -188,8 +189,9 @@ def test_predictions_come_out_with_positions_and_the_rest_is_said(data, tmp_path
 
 @pytest.mark.slow
 def test_the_command_and_its_refusals(lcdvt, data, tmp_path):
-    answer = lcdvt("export", "--hats", "sky", tmp_path / "out", "--data", data)
+    answer = lcdvt("export", "--hats", "sky", tmp_path / "out", "--data", data, "--json", "exported.json")
     assert answer.returncode == 0, answer.stderr
+    assert json.loads((tmp_path / "exported.json").read_text())["objects"] == STARS
     assert f"{STARS} objects of sky" in answer.stdout
     for arguments, said in ((["sky", "x"], "--hats"), (["--hats", "mars", "x"], "there is no run 'mars'")):
         refused = lcdvt("export", *arguments, "--data", data)

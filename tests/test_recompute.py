@@ -1,5 +1,7 @@
 """Features in the same pass as the epochs, and anew from what is stored."""
 
+import json
+
 import pandas as pd
 import pytest
 
@@ -70,3 +72,13 @@ def test_what_cannot_be_extracted_is_said(raw, workspace):
         lcdvt.extract_survey("macho")
     with pytest.raises(LcdvtError, match="Meann"):
         lcdvt.ingest(raw, features=["Meann"], jobs=1)
+
+
+def test_scripts_get_the_numbers_as_json(raw, workspace, lcdvt_here, tmp_path):
+    assert lcdvt_here("ingest", raw, "--jobs", "1", "--json", "ingested.json").returncode == 0
+    ingested = json.loads((tmp_path / "ingested.json").read_text())
+    assert (ingested["name"], ingested["new_objects"], ingested["totals"]["epochs"]) == ("eros", 41, 2 * (40 * 40 + 4))
+    assert lcdvt_here("extract", "eros", "--features", "Std,Mean", "--jobs", "1", "--json", "x.json").returncode == 0
+    extracted = json.loads((tmp_path / "x.json").read_text())
+    assert (extracted["objects"], extracted["features"]) == (41, 4), "two features in two bands"
+    assert sum(extracted["without_features"].values()) == 2
