@@ -6,6 +6,7 @@ the stream of batches is.
 """
 
 import os
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor
@@ -56,6 +57,8 @@ def run_batches(
     # fork a process that already runs OpenMP threads.
     from joblib.externals.loky import ProcessPoolExecutor
 
+    # It replaces a worker that holds on to memory, and warns of that in the middle of the progress.
+    warnings.filterwarnings("ignore", message="A worker stopped while some jobs", category=UserWarning)
     executor = ProcessPoolExecutor(max_workers=jobs, env={"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"})
     try:
         yield from _in_order(executor, function, batches, jobs)

@@ -30,7 +30,7 @@ from lcdvt.executors import default_jobs, run_batches
 from lcdvt.latent_map import MOST_STARS, plot_latent, surveys_of
 from lcdvt.names import LABEL, OBJECT_ID
 from lcdvt.progress import Progress, silent
-from lcdvt.run_folder import PREDICTIONS_FILE, check_free, growing_folder, publish
+from lcdvt.run_folder import PREDICTIONS_FILE, check_free, growing_folder, held, publish
 from lcdvt.run_list import METRICS_FILE
 from lcdvt.store import SavedRun, load_run, save_run
 from lcdvt.table_formats import to_html
@@ -167,7 +167,21 @@ def carry_out(
     identities = [draw_identity(task) for task in plan.tasks]
     if reuse and [draw.identity for draw in read_draws(folder)] == identities:
         return _result(plan, folder)
-    check_free(folder, force)
+    with held(folder):
+        check_free(folder, force)
+        _complete(plan, folder, identities, force, jobs, dask, progress)
+    return _result(plan, folder)
+
+
+def _complete(
+    plan: Plan,
+    folder: Path,
+    identities: list[str],
+    force: bool,
+    jobs: int | None,
+    dask: str | None,
+    progress: Progress,
+) -> None:
     growing = growing_folder(folder.absolute())
     missing = _missing_draws(growing, identities, force)
     done = len(plan.tasks) - len(missing)
@@ -187,7 +201,6 @@ def carry_out(
     text = json.dumps(metrics, indent=2, ensure_ascii=False)
     write_atomically(growing / METRICS_FILE, lambda path: path.write_text(text, encoding="utf-8"))
     publish(folder)
-    return _result(plan, folder)
 
 
 def _missing_draws(growing: Path, identities: list[str], force: bool) -> list[int]:
@@ -247,8 +260,8 @@ def _result(plan: Plan, folder: Path) -> RunResult:
     draws = read_draws(folder)
     if len(draws) != len(plan.tasks):
         raise WorkspaceError(
-            f"{folder} has {len(draws)} of {len(plan.tasks)} draws: another lcdvt may be at work on the same run; "
-            "wait for it, or run the same command again."
+            f"{folder} has {len(draws)} of {len(plan.tasks)} draws, some are gone: run the same command again, "
+            "with --force if it says that the run exists."
         )
     scored = [draw for draw in draws if draw.is_scored]
     rows = plan.tasks[0].rows if scored else ()

@@ -16,6 +16,8 @@ checksums.json               of every other file, for `lcdvt verify`
 
 import re
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -38,6 +40,28 @@ def check_free(folder: Path, force: bool) -> None:
     """Refuse to overwrite a run without `force`."""
     if folder.exists() and not force:
         raise WorkspaceError(f"the run {folder} exists: use --force to overwrite it, or --name for another.")
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Hold a run for this process while it grows; the same command given twice at once is told so."""
+    import fcntl
+
+    path = folder.with_name(f".{folder.name}.lock")
+    with writable(path.parent):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = path.open("w")
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise WorkspaceError(
+                f"another process is at work on the run {folder}: wait for it, or use --name for another."
+            ) from error
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
 
 
 def growing_folder(folder: Path) -> Path:

@@ -17,7 +17,7 @@ import lcdvt
 from lcdvt import protocol
 from lcdvt.draw_record import DrawRecord, draw_paths, read_draws
 from lcdvt.errors import LcdvtError
-from lcdvt.run_folder import growing_folder
+from lcdvt.run_folder import growing_folder, held, run_folder
 from lcdvt.run_list import list_runs, unfinished_runs
 from lcdvt.store import load_run
 
@@ -103,6 +103,12 @@ def test_an_unfinished_run_of_other_settings_is_refused_or_replaced(data, monkey
     assert unfinished_runs(data)["other"] == 1, "the refusal keeps what was finished"
     result = lcdvt.transfer("old", "new", data=data, name="other", force=True, **changed)
     assert load_run(result.folder).config.training.steps == 31
+
+
+def test_the_same_run_twice_at_once_is_refused(data):
+    with held(run_folder("busy", data)), pytest.raises(LcdvtError, match="another process is at work on the run"):
+        lcdvt.transfer("old", "new", data=data, name="busy", **QUICK)
+    assert not list(run_folder("busy", data).parent.glob("*busy*")), "nothing is left behind"
 
 
 def test_a_forced_run_replaces_the_old_one_only_when_it_is_whole(whole, data, monkeypatch):
