@@ -118,13 +118,14 @@ def _notes(seeds: int, circumstances: Circumstances) -> tuple[str, ...]:
     part = "test images" if circumstances.scored == "test" else "training images kept out of training"
     how = f"mean ± standard deviation over {seeds} seeds" if seeds > 1 else "one seed"
     training = circumstances.config(DigitsRun(NAMES[0], "transfer", "DVT", 0)).training
+    semi_supervised = circumstances.config(DigitsRun(NAMES[0], "semi-supervised", "DVT", 0)).training
     moved = f"shifted at random by up to {training.shift_pixels} pixels" if training.shift_pixels else "not shifted"
     noisy = f"encoders see them with noise of {training.input_noise:g}" if training.input_noise else "without noise"
     return (
         f"Accuracy in percent on {part}; {how}, each with labels, weights and batches of its own.",
         f"{circumstances.labels} labels of each domain; supervised rows, and the source of the CNN's transfer, have "
         f"all. Training images are {moved}, {noisy}, for DVT and CNN alike; "
-        f"{training.steps} batches in each phase.",
+        f"{training.steps} batches in each phase, and {semi_supervised.steps} where semi-supervised is all there is.",
         "Bold: best without the upper bounds. Italic: upper bounds. Published: Belhaj et al. 2018, other draws.",
     )
 
