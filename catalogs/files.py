@@ -58,7 +58,8 @@ def absolute_name(name: str) -> str:
 
 def list_files(paths: list[Path], ignored: set[Path], workspace: Path | None = None) -> FileList:
     """List every file under `paths` in a fixed order; hidden ones, `ignored` and the workspace are left out."""
-    ignored_names = {path.name for path in ignored}
+    ignored_names = {path.name for path in ignored} | {path.resolve().name for path in ignored}
+    ignored_files = {path.resolve() for path in ignored}
     found = FileList()
     seen: set[str] = set()
     walked: set[tuple[int, int]] = set()
@@ -70,7 +71,7 @@ def list_files(paths: list[Path], ignored: set[Path], workspace: Path | None = N
         names = [str(path)] if is_file else hats_partitions(path) or _walk(str(path), workspace, walked)
         for name in names:
             # Only a file with an ignored name is worth the cost of finding out where it really is.
-            if name.rpartition("/")[2] in ignored_names and Path(name).resolve() in ignored:
+            if name.rpartition("/")[2] in ignored_names and Path(name).resolve() in ignored_files:
                 continue
             if len(paths) > 1:  # one path alone cannot name a file twice
                 absolute = absolute_name(name)
@@ -144,7 +145,7 @@ def readable(name: str) -> Iterator[None]:
         yield
     except _DAMAGE as error:
         raise InputFileError(f"{name} is damaged or cut short: {error}. Fetch it again.") from error
-    except (tarfile.TarError, zipfile.BadZipFile, NotImplementedError) as error:
+    except (tarfile.TarError, zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError) as error:
         raise InputFileError(f"{name} is a damaged archive: {error}. Fetch it again.") from error
     except PermissionError as error:
         raise InputFileError(f"{name} cannot be read: permission denied.") from error
@@ -161,7 +162,8 @@ def read_whole(name: str) -> bytes:
             if size > WHOLE_FILE_LIMIT:
                 raise InputFileError(f"{name} holds more than {WHOLE_FILE_LIMIT >> 20} MiB: too much for one star.")
             content = os.read(handle, size + 1)
-            while len(content) > size and (more := os.read(handle, WHOLE_FILE_LIMIT)):  # it grew in the meantime
+            # It grew in the meantime, or a network's file system gave only a part of it.
+            while len(content) != size and (more := os.read(handle, WHOLE_FILE_LIMIT)):
                 content += more
         finally:
             os.close(handle)

@@ -63,7 +63,7 @@ def _readings(survey: Survey, pieces: Iterable[Piece]) -> Iterator[RawCurves]:
 def _opened(survey: Survey, piece: Piece) -> TextFile | RawCurves:
     """Return a text file's content with its format, or what another piece holds."""
     if piece.problem:
-        return no_curves(piece.problem)
+        return no_curves(printable(piece.problem))
     name = piece.shown
     try:
         if piece.table is not None and piece.match is not None:

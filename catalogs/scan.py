@@ -88,7 +88,8 @@ def scan_texts(
     data = np.frombuffer(buffer, dtype=np.uint8)
     sizes = np.array([len(text) for text in texts], dtype=np.int64)
     stops = np.cumsum(sizes + 1) - 1
-    wanted, text_at = _places(numeric_columns, text_columns)
+    numeric, text = tuple(dict.fromkeys(numeric_columns)), tuple(dict.fromkeys(text_columns))
+    wanted, text_at = _places(numeric, text)
     *found, hard = scan_lines(
         data,
         stops - sizes + np.asarray(skipped, dtype=np.int64),
@@ -98,9 +99,9 @@ def scan_texts(
         comment,
         wanted,
         text_at,
-        len(numeric_columns),
-        len(text_columns),
-        identity_columns,
+        len(numeric),
+        len(text),
+        len(set(text_columns[:identity_columns])),
         column_count,
     )
     scan = Scan(buffer, *found)
@@ -109,7 +110,15 @@ def scan_texts(
             scan.values[row, position] = float(buffer[token_start:token_stop])
         except ValueError:
             scan.fault[row] = NOT_A_NUMBER
-    return scan
+    if numeric == numeric_columns and text == text_columns:
+        return scan
+    # One column may be wanted twice, once by its name and once by its number.
+    of_text = [text.index(column) for column in text_columns]
+    return scan._replace(
+        values=scan.values[:, [numeric.index(column) for column in numeric_columns]],
+        text_start=scan.text_start[:, of_text],
+        text_stop=scan.text_stop[:, of_text],
+    )
 
 
 @lru_cache(maxsize=256)

@@ -267,6 +267,10 @@ def scan_lines(  # type: ignore[no-untyped-def]
 def _cut_field(data: NDArray[np.uint8], start: int, separator: int) -> tuple[int, int, int]:
     """Return where the field's text begins and ends, without quotes and padding, and where the field itself ends."""
     i = start
+    if separator != WHITESPACE_RUNS:
+        while (data[i] == _SPACE or data[i] == _TAB) and data[i] != separator:
+            i += 1
+        start = i
     if data[i] == _QUOTE:
         i += 1
         while data[i] != _NEWLINE:
@@ -288,8 +292,6 @@ def _cut_field(data: NDArray[np.uint8], start: int, separator: int) -> tuple[int
     while data[i] != separator and data[i] != _NEWLINE:
         i += 1
     stop = i
-    while stop > start and (data[stop - 1] == _SPACE or data[stop - 1] == _RETURN):
+    while stop > start and _is_blank(data[stop - 1]):
         stop -= 1
-    while start < stop and data[start] == _SPACE:
-        start += 1
     return start, stop, i

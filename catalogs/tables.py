@@ -133,7 +133,7 @@ def _curves(survey: Survey, match: Match, table: pa.Table, name: str) -> RawCurv
         if "" in ids:
             problems.append(f"{name}: some rows have no id; they are skipped: give every object its id.")
             dropped["no id"] = 1
-            object_index[id_of_row == ""] = -1
+            objects, object_index = objects[1:], object_index - 1  # the empty id sorts before all others
     else:
         found = object_from_groups(match, name, survey)
         own = (float(ra[0]), float(dec[0])) if np.isfinite(ra[0] + dec[0]) else (found.ra, found.dec)

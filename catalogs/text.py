@@ -89,21 +89,26 @@ def _drop_faulty(found: TextObjects, scan: Scan, files: Sequence[TextFile]) -> l
         what, object_id = LINE_FAULTS[int(scan.fault[row])], found.objects[index].object_id
         sentence = f"{what}; object {object_id} is skipped: mend or fetch the file again."
         told.append((place, f"{files[place].name}:{line}: {sentence}"))
-    kept = np.setdiff1d(np.arange(len(found.objects)), faulty)
-    new_index = np.full(len(found.objects), -1, dtype=np.int32)
+    _remove(found, faulty)
+    return told
+
+
+def _remove(found: TextObjects, unwanted: NDArray[np.integer]) -> None:
+    """Leave objects out; their rows belong to nobody then."""
+    kept = np.setdiff1d(np.arange(len(found.objects)), unwanted)
+    new_index = np.full(len(found.objects) + 1, -1, dtype=np.int32)  # the last place is for rows that have no object
     new_index[kept] = np.arange(kept.size)
     found.objects = [found.objects[index] for index in kept]
     found.file_of_object = [found.file_of_object[index] for index in kept]
     found.object_index = new_index[found.object_index]
-    return told
 
 
 def _drop_nameless(found: TextObjects, files: Sequence[TextFile]) -> list[tuple[int, str]]:
     """Leave out the rows of objects without an id."""
     nameless = [index for index, one in enumerate(found.objects) if not one.object_id.strip()]
-    if nameless:
-        found.object_index = np.where(np.isin(found.object_index, nameless), -1, found.object_index)
     places = [found.file_of_object[index] for index in nameless]
+    if nameless:
+        _remove(found, np.array(nameless))
     sentence = "some rows have no id; they are skipped: give every object its id."
     return [(place, f"{files[place].name}: {sentence}") for place in places]
 

@@ -9,10 +9,11 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from lcdvt.catalogs.detect import HEAD_BYTES, Match, TextLayout, match_survey
 from lcdvt.catalogs.file_list import FileGroups, FileList, InputFile
@@ -28,6 +29,7 @@ BATCH_BYTES: Final = 8 << 20
 STREAMED_FROM_BYTES: Final = 1 << 20
 """A many-object file above this size is cut into batches instead of being read whole by one worker."""
 LONGEST_LINE: Final = 1 << 20
+PARQUET_MAGIC: Final = b"PAR1"
 
 
 @dataclass(frozen=True)
@@ -252,12 +254,16 @@ def _count_objects(form: Format, layout: TextLayout, path: Path) -> int | None:
 
 
 def _parquet_pieces(match: Match, path: Path) -> Iterator[list[Piece]]:
-    from lcdvt.catalogs.tables import id_strings, parquet_batches
+    from lcdvt.catalogs.tables import parquet_batches
 
     form = match.format
+    with path.open("rb") as file:
+        if file.read(len(PARQUET_MAGIC)) != PARQUET_MAGIC:  # compressed as a whole: it cannot be read in pieces
+            yield [Piece(str(path), on_disk=True, match=match)]
+            return
     runs: list[str] = []
     for table in parquet_batches(path, form):
-        for object_id in id_strings(form, table, match.groups):
+        for object_id in _ids(match, table, path):
             if not runs or runs[-1] != object_id:
                 runs.append(object_id)
     if len(set(runs)) != len(runs):
@@ -267,7 +273,7 @@ def _parquet_pieces(match: Match, path: Path) -> Iterator[list[Piece]]:
     pending: pa.Table | None = None
     for table in parquet_batches(path, form):
         pending = table if pending is None else pa.concat_tables([pending, table])
-        ids = id_strings(form, pending, match.groups)
+        ids = _ids(match, pending, path)
         starts = np.flatnonzero(np.concatenate(([False], ids[1:] != ids[:-1])))
         cut = 0
         for row in starts[size_limit - 1 :: size_limit]:
@@ -276,3 +282,12 @@ def _parquet_pieces(match: Match, path: Path) -> Iterator[list[Piece]]:
         pending = pending.slice(cut)
     if pending is not None and pending.num_rows:
         yield [Piece(str(path), match=match, table=pending.combine_chunks())]
+
+
+def _ids(match: Match, table: pa.Table, path: Path) -> NDArray[Any]:
+    from lcdvt.catalogs.tables import id_strings
+
+    try:
+        return id_strings(match.format, table, match.groups)
+    except pa.ArrowException as error:
+        raise InputFileError(f"{path}: the ids cannot be read as text: {str(error).splitlines()[0]}.") from error

@@ -1,6 +1,7 @@
 """The verb `ingest`: files of a survey -> clean, typed Parquet, resumable at any moment."""
 
 import json
+import os
 import platform
 import shutil
 from collections.abc import Iterator, Sequence
@@ -12,7 +13,7 @@ from typing import Any, Final
 from lcdvt import __version__
 from lcdvt.batches import Batch, batch_size, file_batches, split_streams, stream_batches
 from lcdvt.catalogs.file_list import FileGroups, FileList, InputFile
-from lcdvt.catalogs.files import list_files
+from lcdvt.catalogs.files import list_files, printable
 from lcdvt.catalogs.guess import guess_survey
 from lcdvt.catalogs.registry import find_survey
 from lcdvt.catalogs.survey import Survey
@@ -103,7 +104,7 @@ def ingest(
         raise InputFileError("nothing to ingest: give a folder or file of light curves.")
     inputs = [Path(path) for path in paths]
     workspace = workspace_folder(data)
-    no_curves = tables_beside(inputs) | ({Path(catalog).resolve()} if catalog else set())
+    no_curves = tables_beside(inputs) | ({Path(catalog)} if catalog else set())
     files = list_files(inputs, no_curves, workspace)
     if not files:
         raise InputFileError(f"{', '.join(map(str, inputs))} holds no files: give a folder or file of light curves.")
@@ -112,7 +113,7 @@ def ingest(
     rule = find_rule(rule_name, "--clean" if clean is not None else f"survey {described.name}")
     folder = SurveyFolder(workspace / checked_name(name or described.name))
     catalogue = choose_catalogue(inputs, catalog, match_radius, None if force else folder)
-    roots = tuple(str(path.absolute()) for path in inputs)
+    roots = tuple(os.path.abspath(path) for path in inputs)  # noqa: PTH100 - a link stays a link, `..` does not
 
     with locked(folder.progress):
         if force:
@@ -260,7 +261,7 @@ def _remove_unfinished(folder: SurveyFolder, journal: Journal) -> None:
 
 
 def _write_summary(folder: SurveyFolder, journal: Journal, survey: Survey, result: IngestResult) -> None:
-    problems = [problem for record in journal.records for problem in record.problems]
+    problems = [printable(problem) for record in journal.records for problem in record.problems]
     summary = {
         "lcdvt": __version__,
         "survey": survey.name,

@@ -1,5 +1,6 @@
 """Labels from a catalogue: by object id, or by position on the sky."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -61,7 +62,7 @@ class LabelCatalogue:
 
         result = np.full(len(objects), -1, dtype=np.int64)
         ra, dec = objects["ra"].to_numpy(), objects["dec"].to_numpy()
-        placed = np.flatnonzero(np.isfinite(ra) & np.isfinite(dec))
+        placed = np.flatnonzero(np.isfinite(ra) & np.isfinite(dec) & (np.abs(dec) <= 90))
         assert self.ra is not None and self.dec is not None  # load_catalogue asks for them
         usable = np.flatnonzero(np.isfinite(self.ra) & np.isfinite(self.dec) & (np.abs(self.dec) <= 90))
         if placed.size == 0 or usable.size == 0:
@@ -88,12 +89,13 @@ def catalogue_beside(paths: list[Path]) -> Path | None:
 def tables_beside(paths: list[Path]) -> set[Path]:
     """Return the catalogues and truth tables that lie in the given folders: they are no light curves."""
     found = (file for path in paths if path.is_dir() for file in path.iterdir())
-    return {file.resolve() for file in found if file.name.split(".")[0] in CATALOGUE_STEMS or file.name == TRUTH_FILE}
+    return {file for file in found if file.name.split(".")[0] in CATALOGUE_STEMS or file.name == TRUTH_FILE}
 
 
 def lies_in_simulation(paths: list[Path]) -> bool:
     """Say whether the simulator wrote these files: its truth table lies beside them or a little above."""
-    return any((folder / TRUTH_FILE).is_file() for path in paths for folder in (path, *path.absolute().parents[:3]))
+    places = (Path(os.path.abspath(path)) for path in paths)  # noqa: PTH100 - a link stays a link, `..` does not
+    return any((folder / TRUTH_FILE).is_file() for place in places for folder in (place, *place.parents[:3]))
 
 
 def parse_radius(text: str) -> float:

@@ -281,7 +281,6 @@ band = "V"
         ("a", "one.csv"),
         ("b", "one.csv"),
         ("b", "three.csv"),
-        ("", "three.csv"),
     ]
     assert curves.epochs.object_index.tolist() == [0, 1, 0, 2]
     assert [problem.split(";")[0] for problem in curves.problems] == [

@@ -1,5 +1,7 @@
 """What a trained network makes of digits: reconstructions, and new ones from each component of the mixture."""
 
+import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,7 +55,7 @@ class Pictures:
                 for key in arrays.files:
                     kind, name = key.split(".", 1)
                     kinds[kind][name] = arrays[key]
-        except (OSError, ValueError, KeyError) as error:
+        except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, zlib.error) as error:
             raise DigitsError(f"{path} is missing or damaged ({error}): delete the run's files there.") from error
         return cls(kinds["pairs"], kinds["generated"])
 

@@ -25,8 +25,8 @@ SHIFT_PIXELS: Final = 2
 # encoder sees prevents it, and together with shifts it does harm. Compare, on training images kept out of training,
 # lcdvt experiment digits --score validation --mode semi-supervised --augment none --noise 0 (or 0.3, or 0.6).
 NOISE_WITHOUT_SHIFTS: Final = 0.3
-# A transfer has two phases, and a batch of multi-task has images of both domains; semi-supervised training, which no CNN
-# stands beside, gets as many images as they do. On training images kept out of training that was worth 0.1 % for MNIST.
+# A transfer has two phases, and a batch of multi-task has images of both domains; semi-supervised training, which no
+# CNN stands beside, gets as many images as they do: worth 0.1 % of the MNIST images that were kept out of training.
 SEMI_SUPERVISED_PHASES: Final = 2
 
 _DIGITS: Final = DVTConfig(

@@ -58,7 +58,11 @@ def digits_table(results: Sequence[RunResult], target: str, circumstances: Circu
             is_upper_bound=mode == "supervised",
             data=OBSERVED,
             cells=(
-                Cell(_share(spread(values)), rivals.get((mode, model)) == max(rivals.values(), default=None), ".2f"),
+                Cell(
+                    _share(spread(values)),
+                    (mode, model) in rivals and rivals[mode, model] == max(rivals.values()),
+                    ".2f",
+                ),
                 Cell(_published(target, (mode, model)), places=".2f"),
             ),
         )
