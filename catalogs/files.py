@@ -269,7 +269,7 @@ def _zip_members(path: Path, contents: bool) -> Iterator[Member]:
     with zipfile.ZipFile(path) as archive:
         for info in archive.infolist():
             full = f"{path}{MEMBER_SEPARATOR}{info.filename}"
-            if info.is_dir() or _hidden(info.filename):
+            if not info.filename or info.is_dir() or _hidden(info.filename):
                 continue
             guard.add(info.file_size)
             if _unsafe(info.filename):

@@ -45,7 +45,7 @@ def _primary_table(folder: Path) -> Path | None:
         name = _properties(folder / COLLECTION).get(PRIMARY_KEY, "")
         primary = folder / name
         # The name comes from a file: it may not lead out of the collection.
-        if not name or not primary.resolve().is_relative_to(folder.resolve()):
+        if not name or "\0" in name or not primary.resolve().is_relative_to(folder.resolve()):
             raise InputFileError(f"{folder / COLLECTION}: {PRIMARY_KEY} = {name!r} names no folder in this collection.")
         return primary
     is_catalogue = any((folder / name).is_file() for name in PROPERTIES) and (folder / "dataset").is_dir()

@@ -139,8 +139,9 @@ def _read_scaler(path: Path) -> Scaler:
 def _read_history(path: Path) -> pd.DataFrame:
     try:
         return pd.read_parquet(path) if path.is_file() else pd.DataFrame()
-    except (OSError, ValueError) as error:  # a damaged Parquet file is a ValueError to pyarrow
-        reason = str(error).splitlines()[0]
+    # a damaged Parquet file is a ValueError to pyarrow; what pandas noted in it may be damaged in many other ways
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
         raise StoreError(f"{path}: cannot be read ({reason}); the run is damaged, train again.") from error
 
 

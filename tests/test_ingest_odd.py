@@ -13,7 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import lcdvt
+from lcdvt.catalogs.files import archive_members
+from lcdvt.catalogs.hats_folder import hats_partitions
 from lcdvt.labels import lies_in_simulation, load_catalogue
+from lcdvt.store import _read_history
 from raw_files import write_eros
 
 ROWS = [(300.0 + day, 15.0 + day / 100, 0.02, 16.0, 0.03) for day in range(12)]
@@ -131,3 +134,30 @@ def test_ids_that_are_no_text_are_one_sentence(raw, workspace):
     pq.write_table(large_table(pa.array([b"\xff\xfe"] * 120_000)), raw / "all.parquet")
     with pytest.raises(lcdvt.LcdvtError, match=r"all\.parquet: the ids cannot be read as text"):
         ingest(raw, 'type = "parquet"\n' + MANY)
+
+
+def test_a_zip_member_without_a_name_is_left_out(tmp_path):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("a", "x")
+    # the name's length in the directory at the end: the name becomes a part of the extra field
+    content = bytearray(packed.getvalue())
+    entry = content.index(b"PK\x01\x02")
+    content[entry + 28], content[entry + 30] = 0, 1
+    (tmp_path / "a.zip").write_bytes(content)
+    with zipfile.ZipFile(tmp_path / "a.zip") as archive:
+        assert archive.namelist() == [""]
+    assert list(archive_members(tmp_path / "a.zip")) == []
+
+
+def test_a_collection_whose_table_no_folder_can_be_is_one_sentence(tmp_path):
+    (tmp_path / "collection.properties").write_bytes(b"hats_primary_table_url=a\0b\n")
+    with pytest.raises(lcdvt.LcdvtError, match="names no folder in this collection"):
+        hats_partitions(tmp_path)
+
+
+def test_a_history_with_other_notes_than_pandas_is_one_sentence(tmp_path):
+    notes = {b"pandas": b'{"columns": [{"name": "x"}], "index_columns": []}'}
+    pq.write_table(pa.table({"x": [1]}).replace_schema_metadata(notes), tmp_path / "history.parquet")
+    with pytest.raises(lcdvt.LcdvtError, match=r"history\.parquet: cannot be read"):
+        _read_history(tmp_path / "history.parquet")
