@@ -12,7 +12,7 @@ from lcdvt.catalogs.survey import SEPARATOR_NAMES, Column, Format, Survey
 HEAD_BYTES = 8192
 PATTERN_BYTES = 2048  # what a format looks for stands in its very first lines
 _BOM = b"\xef\xbb\xbf"
-_TABLE_MAGIC = {"parquet": (b"PAR1",), "fits": (b"SIMPLE  =",), "votable": (b"<?xml", b"<VOTABLE")}
+TABLE_MAGIC = {"parquet": (b"PAR1",), "fits": (b"SIMPLE  =",), "votable": (b"<?xml", b"<VOTABLE")}
 
 
 class TextLayout(NamedTuple):
@@ -105,7 +105,7 @@ def match_format(form: Format, name: str, head: bytes) -> Match | str:
     if not head or head.isspace():
         return "the file is empty"
     if form.type != "text":
-        if not head.lstrip().startswith(_TABLE_MAGIC[form.type]):
+        if not head.lstrip().startswith(TABLE_MAGIC[form.type]):
             return f"it does not begin like a {form.type} file"
         groups = _name_groups(form, name)
         return _missing_group(form, name, groups) or Match(form, groups, None)

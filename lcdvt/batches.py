@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lcdvt.catalogs.detect import HEAD_BYTES, Match, TextLayout, match_survey
+from lcdvt.catalogs.detect import HEAD_BYTES, TABLE_MAGIC, Match, TextLayout, match_survey
 from lcdvt.catalogs.file_list import FileGroups, FileList, InputFile
 from lcdvt.catalogs.files import ExpansionGuard, archive_members, bare_name, open_stream
 from lcdvt.catalogs.reader import Piece
@@ -29,7 +29,6 @@ BATCH_BYTES: Final = 8 << 20
 STREAMED_FROM_BYTES: Final = 1 << 20
 """A many-object file above this size is cut into batches instead of being read whole by one worker."""
 LONGEST_LINE: Final = 1 << 20
-PARQUET_MAGIC: Final = b"PAR1"
 
 
 @dataclass(frozen=True)
@@ -258,9 +257,10 @@ def _parquet_pieces(match: Match, path: Path) -> Iterator[list[Piece]]:
 
     form = match.format
     with path.open("rb") as file:
-        if file.read(len(PARQUET_MAGIC)) != PARQUET_MAGIC:  # compressed as a whole: it cannot be read in pieces
-            yield [Piece(str(path), on_disk=True, match=match)]
-            return
+        is_plain = file.read(HEAD_BYTES).startswith(TABLE_MAGIC["parquet"])
+    if not is_plain:  # compressed as a whole: it cannot be read in pieces
+        yield [Piece(str(path), on_disk=True, match=match)]
+        return
     runs: list[str] = []
     for table in parquet_batches(path, form):
         for object_id in _ids(match, table, path):

@@ -1,7 +1,6 @@
 """The verb `ingest`: files of a survey -> clean, typed Parquet, resumable at any moment."""
 
 import json
-import os
 import platform
 import shutil
 from collections.abc import Iterator, Sequence
@@ -13,7 +12,7 @@ from typing import Any, Final
 from lcdvt import __version__
 from lcdvt.batches import Batch, batch_size, file_batches, split_streams, stream_batches
 from lcdvt.catalogs.file_list import FileGroups, FileList, InputFile
-from lcdvt.catalogs.files import list_files, printable
+from lcdvt.catalogs.files import absolute_name, list_files
 from lcdvt.catalogs.guess import guess_survey
 from lcdvt.catalogs.registry import find_survey
 from lcdvt.catalogs.survey import Survey
@@ -113,7 +112,7 @@ def ingest(
     rule = find_rule(rule_name, "--clean" if clean is not None else f"survey {described.name}")
     folder = SurveyFolder(workspace / checked_name(name or described.name))
     catalogue = choose_catalogue(inputs, catalog, match_radius, None if force else folder)
-    roots = tuple(os.path.abspath(path) for path in inputs)  # noqa: PTH100 - a link stays a link, `..` does not
+    roots = tuple(absolute_name(str(path)) for path in inputs)
 
     with locked(folder.progress):
         if force:
@@ -261,7 +260,7 @@ def _remove_unfinished(folder: SurveyFolder, journal: Journal) -> None:
 
 
 def _write_summary(folder: SurveyFolder, journal: Journal, survey: Survey, result: IngestResult) -> None:
-    problems = [printable(problem) for record in journal.records for problem in record.problems]
+    problems = [problem for record in journal.records for problem in record.problems]
     summary = {
         "lcdvt": __version__,
         "survey": survey.name,

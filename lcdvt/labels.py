@@ -1,6 +1,5 @@
 """Labels from a catalogue: by object id, or by position on the sky."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -11,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from lcdvt.catalogs.files import absolute_name
 from lcdvt.catalogue_table import as_text, read_catalogue_table
 from lcdvt.errors import InputFileError
 
@@ -94,7 +94,7 @@ def tables_beside(paths: list[Path]) -> set[Path]:
 
 def lies_in_simulation(paths: list[Path]) -> bool:
     """Say whether the simulator wrote these files: its truth table lies beside them or a little above."""
-    places = (Path(os.path.abspath(path)) for path in paths)  # noqa: PTH100 - a link stays a link, `..` does not
+    places = (Path(absolute_name(str(path))) for path in paths)
     return any((folder / TRUTH_FILE).is_file() for place in places for folder in (place, *place.parents[:3]))
 
 
@@ -152,7 +152,7 @@ def _one_row_per_id(ids: pd.Series, classes: pd.Series | None) -> tuple[NDArray[
     """Return each id's first row, one with a class where there is one, and how many ids have several classes."""
     id_codes = pd.factorize(ids)[0]  # numbers in place of texts: a catalogue may have millions of rows
     class_codes = np.full(len(ids), -1) if classes is None else pd.factorize(classes.str.casefold())[0]
-    with_class_first = np.lexsort((np.arange(len(ids)), class_codes < 0, id_codes))
+    with_class_first = np.lexsort((class_codes < 0, id_codes))
     with_class_first = with_class_first[id_codes[with_class_first] >= 0]
     first = np.unique(id_codes[with_class_first], return_index=True)[1]
     named = class_codes >= 0

@@ -4,7 +4,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -14,10 +14,12 @@ from lcdvt.catalogs.file_list import InputFile
 from lcdvt.catalogs.files import absolute_name
 from lcdvt.checksums import file_checksum
 from lcdvt.errors import WorkspaceError
+from lcdvt.locks import alone, no_writer
 from lcdvt.workspace import OBJECTS_FILE, writable
 
 JOURNAL_VERSION: Final = 1
 JOURNAL_FILE: Final = "journal.jsonl"
+LOCK_FILE: Final = "lock"
 
 
 @dataclass(frozen=True)
@@ -227,35 +229,11 @@ def _digest(key: Sequence[Any]) -> bytes:
     return blake2b(json.dumps(key).encode(), digest_size=16).digest()
 
 
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path) -> AbstractContextManager[None]:
     """Hold the survey for this process; a second ingest of it is told so at once."""
-    import fcntl
-
-    with writable(folder.parent):
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = (folder / "lock").open("w")
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise WorkspaceError(f"another process is writing {folder.parent}: wait for it, or use --name.") from error
-        yield
+    return alone(folder / LOCK_FILE, f"another process is writing {folder.parent}: wait for it, or use --name.")
 
 
-@contextmanager
-def while_nobody_writes(folder: Path) -> Iterator[None]:
-    """Hold the survey against writers, but not against other readers; nothing is written, not even a lock file."""
-    import fcntl
-
-    try:
-        lock = (folder / "lock").open("rb")
-    except OSError:  # nobody ever held this survey
-        yield
-        return
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except OSError as error:
-            raise WorkspaceError(f"another process is writing {folder.parent}: wait for it.") from error
-        yield
+def while_nobody_writes(folder: Path) -> AbstractContextManager[None]:
+    """Hold the survey against writers, but not against other readers."""
+    return no_writer(folder / LOCK_FILE, f"another process is writing {folder.parent}: wait for it.")

@@ -1,7 +1,6 @@
 """One batch becomes one part: read, arrange, clean, write. Runs in a worker, touches nothing else."""
 
 import json
-import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -17,7 +16,7 @@ import pyarrow.parquet as pq
 
 from lcdvt import __version__
 from lcdvt.catalogs.curves import RawObject
-from lcdvt.catalogs.files import MEMBER_SEPARATOR
+from lcdvt.catalogs.files import MEMBER_SEPARATOR, absolute_name
 from lcdvt.catalogs.reader import Piece, read_pieces
 from lcdvt.catalogs.survey import Survey
 from lcdvt.checksums import checksum
@@ -235,7 +234,7 @@ def _own_labels(survey: Survey, objects: list[RawObject], roots: tuple[str, ...]
 
 
 def _class_of_folder(survey: Survey, folder: str, roots: tuple[str, ...]) -> str | None:
-    path = os.path.abspath(folder)  # noqa: PTH100 - a link stays a link
+    path = absolute_name(folder)
     above = max((root for root in roots if f"{path}/".startswith(f"{root}/")), key=len, default="")
     below = path[len(above.rpartition("/")[0]) :]  # the input's own name counts, what it lies in does not
     return next((label for part in reversed(below.split("/")) if (label := survey.folder_class(part))), None)

@@ -16,13 +16,13 @@ checksums.json               of every other file, for `lcdvt verify`
 
 import re
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 
 from lcdvt.checksums import write_checksums
 from lcdvt.errors import WorkspaceError
+from lcdvt.locks import alone
 from lcdvt.run_list import UNFINISHED_SUFFIX, runs_folder
 from lcdvt.workspace import writable
 
@@ -42,26 +42,10 @@ def check_free(folder: Path, force: bool) -> None:
         raise WorkspaceError(f"the run {folder} exists: use --force to overwrite it, or --name for another.")
 
 
-@contextmanager
-def held(folder: Path) -> Iterator[None]:
+def held(folder: Path) -> AbstractContextManager[None]:
     """Hold a run for this process while it grows; the same command given twice at once is told so."""
-    import fcntl
-
-    path = folder.with_name(f".{folder.name}.lock")
-    with writable(path.parent):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lock = path.open("w")
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise WorkspaceError(
-                f"another process is at work on the run {folder}: wait for it, or use --name for another."
-            ) from error
-        try:
-            yield
-        finally:
-            path.unlink(missing_ok=True)
+    said = f"another process is at work on the run {folder}: wait for it, or use --name for another."
+    return alone(folder.with_name(f".{folder.name}.lock"), said, removed=True)
 
 
 def growing_folder(folder: Path) -> Path:

@@ -16,7 +16,6 @@ import lcdvt
 from lcdvt.catalogs.files import archive_members
 from lcdvt.catalogs.hats_folder import hats_partitions
 from lcdvt.labels import lies_in_simulation, load_catalogue
-from lcdvt.store import _read_history
 from raw_files import write_eros
 
 ROWS = [(300.0 + day, 15.0 + day / 100, 0.02, 16.0, 0.03) for day in range(12)]
@@ -154,10 +153,3 @@ def test_a_collection_whose_table_no_folder_can_be_is_one_sentence(tmp_path):
     (tmp_path / "collection.properties").write_bytes(b"hats_primary_table_url=a\0b\n")
     with pytest.raises(lcdvt.LcdvtError, match="names no folder in this collection"):
         hats_partitions(tmp_path)
-
-
-def test_a_history_with_other_notes_than_pandas_is_one_sentence(tmp_path):
-    notes = {b"pandas": b'{"columns": [{"name": "x"}], "index_columns": []}'}
-    pq.write_table(pa.table({"x": [1]}).replace_schema_metadata(notes), tmp_path / "history.parquet")
-    with pytest.raises(lcdvt.LcdvtError, match=r"history\.parquet: cannot be read"):
-        _read_history(tmp_path / "history.parquet")

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import torch
 from dvt_problems import CLASSES, quick_config, survey_rows, two_surveys
@@ -164,3 +166,11 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
 
 def test_metrics_are_json(saved: tuple[Path, SavedRun]) -> None:
     assert json.loads((saved[0] / "metrics.json").read_text()) == {"macro_f1": 81.5}
+
+
+def test_a_history_with_other_notes_than_pandas_is_one_sentence(saved: tuple[Path, SavedRun], tmp_path: Path) -> None:
+    folder = copy_of(saved[0], tmp_path)
+    notes = {b"pandas": b'{"columns": [{"name": "x"}], "index_columns": []}'}
+    pq.write_table(pa.table({"x": [1]}).replace_schema_metadata(notes), folder / "history.parquet")
+    with pytest.raises(StoreError, match=r"history\.parquet: cannot be read"):
+        load_run(folder)
