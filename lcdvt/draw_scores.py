@@ -9,13 +9,13 @@ from lcdvt.baselines.problem import TransferProblem
 from lcdvt.baselines.registry import predict_target
 from lcdvt.dataset import UNLABELLED, Dataset, SurveyRows
 from lcdvt.draw_record import RowOutcome
-from lcdvt.dvt.config import DVTConfig
+from lcdvt.dvt.config import DVTConfig, TeachingConfig
 from lcdvt.dvt.data import TrainingData
 from lcdvt.dvt.ensemble import predict
 from lcdvt.dvt.train import TrainingError, TrainingResult, resolve_device, train
 from lcdvt.novelty import other_score
 from lcdvt.scaling import Scaler, ScalingMethod
-from lcdvt.teaching import taught_classes
+from lcdvt.teaching import first_opinions, taught_classes
 from lcdvt.tune import assign_folds
 
 DVT_UPPER_BOUND = "dvt-upper-bound"
@@ -112,8 +112,9 @@ def run_draw(task: DrawTask) -> DrawResult:
     surveys = task.dataset.survey_rows(scaler, task.drawn)
     target = surveys[-1]
     problem = transfer_problem(surveys, task.dataset.classes)
+    opinions = first_opinions(problem, task.config.teaching or TeachingConfig(), task.seed)
     if task.config.teaching and task.target > 0:
-        taught = taught_classes(problem, task.config.teaching, task.seed)
+        taught = taught_classes(problem, task.config.teaching, task.seed, opinions)
         surveys = [*surveys[:-1], replace(target, y=taught)]
     data = TrainingData.from_surveys(surveys, task.dataset.classes, task.members, resolve_device(task.device))
     training = train(task.config, data, task.member_seeds)
@@ -135,7 +136,7 @@ def run_draw(task: DrawTask) -> DrawResult:
         outcomes=outcomes,
         probabilities=probabilities,
         disagreement=opinion.disagreement.cpu().numpy().astype(float),
-        other_score=other_score(problem, task.seed),
+        other_score=other_score(problem, opinions, task.seed),
         training=training,
         scaler=scaler,
     )

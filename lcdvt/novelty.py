@@ -1,47 +1,64 @@
 """How likely a star is of a class nobody drew: none of these.
 
-Two signs are added, each as a rank among the target's stars. A star of an unknown class is often *between* the
-known ones, so a forest on the labels of both surveys is unsure of it. (DVT's own entropy is a worse sign: it learned
-from unlabelled stars too, those of unknown classes among them.) And there are regions of the target's feature space
-where unlabelled stars crowd while labelled ones (the source's, and the few drawn) are absent: a forest that tells
-labelled from unlabelled finds them, always asked about stars it did not learn from.
+Three kinds of signs are added, each as a rank among the target's stars. A star of an unknown class is often *between*
+the known ones, so boosting and a forest on the labels of both surveys are unsure of it. (DVT's own entropy is a worse
+sign: it learned from unlabelled stars too, those of unknown classes among them.) There are regions of the target's
+feature space where unlabelled stars crowd while labelled ones (the source's, and the few drawn) are absent: a forest
+that tells labelled from unlabelled finds them, always asked about stars it did not learn from. And a star of an unknown
+class may lie apart from all stars whose class the trees are sure of: an isolation forest on these tells how far.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import IsolationForest, RandomForestClassifier
 
 from lcdvt.baselines.fitting import fit_classes
 from lcdvt.baselines.problem import TransferProblem
-from lcdvt.baselines.weighted import WeightedBothSurveys
+from lcdvt.baselines.self_training import confident_classes, product_of_experts
 from lcdvt.dataset import UNLABELLED
 
-DOUBT_WEIGHT: Final = 2.0
 TINY: Final = 1e-12
 FOLDS: Final = 2
 TREES: Final = 100
 SMALLEST_LEAF: Final = 5
 # A forest needs no more to see where unlabelled objects crowd, and a survey may have millions.
 MOST_UNLABELLED: Final = 10_000
+SURE_SHARE: Final = 0.5
+ISOLATION_TREES: Final = 200
 
 
-def other_score(problem: TransferProblem, seed: int) -> NDArray[np.float64]:
+def other_score(problem: TransferProblem, opinions: Sequence[NDArray[np.float64]], seed: int) -> NDArray[np.float64]:
     """Return a number between 0 (surely one of the classes) and 1 for every target object.
 
     Parameters
     ----------
     problem
         The label draw.
+    opinions
+        (target objects, classes) of each expert that learned from the labels of both surveys.
     seed
         Of the forests.
     """
-    forest = WeightedBothSurveys("forest")
-    forest.fit(problem, seed)
-    probability = np.maximum(forest.predict_proba(problem.target_x), TINY)
-    doubt = -np.sum(probability * np.log(probability), axis=1)
-    return (DOUBT_WEIGHT * _rank(doubt) + _rank(_unlabelled_look(problem, seed))) / (DOUBT_WEIGHT + 1)
+    signs = [_doubt(opinion) for opinion in opinions]
+    signs += [_unlabelled_look(problem, seed), _far_from_sure(problem, opinions, seed)]
+    return np.mean([_rank(sign) for sign in signs], axis=0)
+
+
+def _doubt(opinion: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the entropy of each object's probabilities."""
+    probability = np.maximum(opinion, TINY)
+    return -np.sum(probability * np.log(probability), axis=1)
+
+
+def _far_from_sure(problem: TransferProblem, opinions: Sequence[NDArray[np.float64]], seed: int) -> NDArray[np.float64]:
+    """Return how easily each target object is told from those whose class is drawn, or of which experts are sure."""
+    guessed = confident_classes(product_of_experts(opinions), problem.target_y, SURE_SHARE)
+    sure = (guessed != UNLABELLED) | (problem.target_y != UNLABELLED)
+    forest = IsolationForest(n_estimators=ISOLATION_TREES, random_state=seed, n_jobs=1)
+    return -forest.fit(problem.target_x[sure]).score_samples(problem.target_x)
 
 
 def _unlabelled_look(problem: TransferProblem, seed: int) -> NDArray[np.float64]:

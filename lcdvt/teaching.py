@@ -14,6 +14,7 @@ needs no trees to classify a new star, and whose probabilities are calibrated fa
 No label outside the draw is seen: `TransferProblem` does not hold any.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -28,7 +29,12 @@ from lcdvt.dataset import UNLABELLED
 from lcdvt.dvt.config import TeachingConfig
 
 
-def taught_classes(problem: TransferProblem, config: TeachingConfig, seed: int) -> NDArray[np.int64]:
+def taught_classes(
+    problem: TransferProblem,
+    config: TeachingConfig,
+    seed: int,
+    opinions: Sequence[NDArray[np.float64]] | None = None,
+) -> NDArray[np.int64]:
     """Return a class for every target object: the drawn label, or what the trees teach.
 
     Parameters
@@ -39,24 +45,33 @@ def taught_classes(problem: TransferProblem, config: TeachingConfig, seed: int) 
         How many experts, and which of them.
     seed
         Of everything random.
+    opinions
+        What `first_opinions` said, where it was asked already.
     """
-    teacher = tree_posterior(problem, config, seed)
+    teacher = tree_posterior(problem, config, seed, opinions)
     return np.where(problem.target_y != UNLABELLED, problem.target_y, teacher.argmax(axis=1)).astype(np.int64)
 
 
-def tree_posterior(problem: TransferProblem, config: TeachingConfig, seed: int) -> NDArray[np.float64]:
+def tree_posterior(
+    problem: TransferProblem,
+    config: TeachingConfig,
+    seed: int,
+    opinions: Sequence[NDArray[np.float64]] | None = None,
+) -> NDArray[np.float64]:
     """Return (target objects, classes): the product of all experts' probabilities."""
-    experts = _first_round(problem, config, seed)
+    first = first_opinions(problem, config, seed) if opinions is None else list(opinions)
+    experts = first
     for _ in range(config.self_training_rounds):
         guessed = confident_classes(product_of_experts(experts), problem.target_y, config.confident_share)
-        experts = experts[: config.experts_of_first_round] + _second_round(problem, guessed, config, seed)
+        experts = first + _second_round(problem, guessed, config, seed)
     return product_of_experts(experts)
 
 
-def _first_round(problem: TransferProblem, config: TeachingConfig, seed: int) -> list[NDArray[np.float64]]:
+def first_opinions(problem: TransferProblem, config: TeachingConfig, seed: int) -> list[NDArray[np.float64]]:
     """Classify the target by boosting, cross-fitted, and by a forest, on the labels of both surveys."""
     chosen = WeightedBothSurveys("boosting")
-    weight = chosen.choose_weight(problem, seed)
+    with threadpool_limits(limits=1):  # boosting's threads would fight with the other processes' for the cores
+        weight = chosen.choose_weight(problem, seed)
     settings = replace(WeightedConfig(), target_weights=(weight,))
     source_fold = stratified_folds(problem.source_y, config.folds, seed)
     target_fold = stratified_folds(problem.target_y, config.folds, seed)

@@ -11,7 +11,7 @@ from lcdvt.dataset import Dataset
 from lcdvt.draw_scores import DVT_ENSEMBLE, DVT_TOP, DrawTask, run_draw
 from lcdvt.dvt.config import ConfigError, TeachingConfig, preset
 from lcdvt.novelty import other_score
-from lcdvt.teaching import taught_classes, tree_posterior
+from lcdvt.teaching import first_opinions, taught_classes, tree_posterior
 
 QUICK_TEACHING = TeachingConfig(folds=2, students=1)
 
@@ -98,7 +98,7 @@ def test_stars_of_a_class_nobody_drew_score_higher():
         problem, source_x=problem.source_x[known], source_y=problem.source_y[known], target_y=unlabelled,
         classes=problem.classes[:3],
     )  # fmt: skip
-    score = other_score(without, seed=0)
+    score = other_score(without, first_opinions(without, QUICK_TEACHING, seed=0), seed=0)
     assert ((score >= 0) & (score <= 1)).all()
     quasar = score[truth == 3]
     rest = score[(truth != 3) & (unlabelled == -1)]

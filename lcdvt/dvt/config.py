@@ -210,11 +210,6 @@ class TeachingConfig:
         if not 0 < self.confident_share <= 1:
             raise ConfigError(f"teaching.confident_share = {self.confident_share}: give a value above 0, up to 1.")
 
-    @property
-    def experts_of_first_round(self) -> int:
-        """How many opinions the first round gives."""
-        return 2 if self.forest else 1
-
 
 @dataclass(frozen=True)
 class DVTConfig:
