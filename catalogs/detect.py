@@ -157,7 +157,7 @@ def _text_layout(form: Format, head: bytes) -> TextLayout | str:
     looked_at = f" in its first {HEAD_BYTES >> 10} KiB" if len(head) >= HEAD_BYTES else ""
     if form.header is True and header is None:
         return f"it has no header line{looked_at}"
-    if header is None and form.header is False:
+    if looked_at or (header is None and form.header is False):
         return f"it has no data line{looked_at}"
     return _columns(form, header, None, body, head.count(b"\n"))
 

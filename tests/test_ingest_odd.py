@@ -153,3 +153,14 @@ def test_a_collection_whose_table_no_folder_can_be_is_one_sentence(tmp_path):
     (tmp_path / "collection.properties").write_bytes(b"hats_primary_table_url=a\0b\n")
     with pytest.raises(lcdvt.LcdvtError, match="names no folder in this collection"):
         hats_partitions(tmp_path)
+
+
+def test_a_long_comment_below_the_header_is_named_not_read_as_data(raw, workspace):
+    header, rows = "star,t,m,e\n", "".join(f"s1,{300 + day},15.0,0.02\n" for day in range(12))
+    (raw / "short.csv").write_text(header + "# a word on calibration\n" + rows)
+    (raw / "long.csv").write_text(header + "# a word on calibration\n" * 500 + rows.replace("s1", "s2"))
+    result = ingest(raw, CSV + 'comment = "#"\n' + MANY)
+    assert result.totals["objects"] == 1
+    assert len(result.problems) == 1
+    assert "long.csv" in result.problems[0]
+    assert "no data line in its first 8 KiB" in result.problems[0]
