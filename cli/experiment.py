@@ -1,6 +1,5 @@
 """`lcdvt experiment`: the paper's experiments, with its figures beside ours."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -27,7 +26,7 @@ def moons(
     ] = None,
     noise: Annotated[float, typer.Option(min=0.0, help="Scatter of the moons; the paper does not give it.")] = 0.15,
     folder: Annotated[Path, typer.Option("--out", help="Where the figure goes.")] = Path("moons"),
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write the F1 of each seed here.")] = None,
+    json_file: options.Json = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
 ) -> None:
     """Two moons: train on the source, transfer to the target with five minority labels."""
@@ -59,9 +58,8 @@ def moons(
         out.print(message, markup=False)
     for file in save_figure(moons_figure(result), folder / "moons"):
         out.print(f"figure: {file}", markup=False)
-    if json_file is not None:
-        by_name = {"source_f1": result.source_f1, "target_f1": result.target_f1, "svm_f1": result.svm_f1}
-        json_file.write_text(json.dumps({name: list(values) for name, values in by_name.items()}), encoding="utf-8")
+    if json_file:
+        write_json(json_file, {"source_f1": result.source_f1, "target_f1": result.target_f1, "svm_f1": result.svm_f1})
 
 
 @app.command()
@@ -87,7 +85,7 @@ def digits(
     folder: Annotated[
         Path, typer.Option("--out", help="Finished runs and figures; the same command goes on there.")
     ] = (Path("digits")),
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write the accuracy of each seed here.")] = None,
+    json_file: options.Json = None,
     jobs: Annotated[int | None, typer.Option(help="Runs at once, each on a core; default: all cores.")] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "cpu",
 ) -> None:
@@ -96,7 +94,6 @@ def digits(
     from lcdvt.experiments.digits.runs import Circumstances, RunResult
     from lcdvt.experiments.digits.table import accuracies_json, confusion_table, digits_table
     from lcdvt.table_formats import to_rich
-    from lcdvt.workspace import write_atomically
 
     circumstances = Circumstances(data, folder, labels, augment, preset, steps, score, likelihood, noise, device)
 
@@ -112,9 +109,8 @@ def digits(
     out.print(f"{len(results)} runs, {seconds / len(results):.0f} s each, {seconds / 60:.0f} min of one core in all")
     for file in save_pictures(results, circumstances):
         out.print(f"figure: {file}")
-    if json_file is not None:
-        text = json.dumps(accuracies_json(results), indent=1)
-        write_atomically(json_file, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))
+    if json_file:
+        write_json(json_file, accuracies_json(results))
 
 
 @app.command()
