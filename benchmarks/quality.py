@@ -1,6 +1,6 @@
 """Score the default of `lcdvt transfer` against every baseline on three real pairs of surveys.
 
-    python benchmarks/quality.py --data DIR --json quality.json [--quick]
+    python benchmarks/quality.py --data DIR --json quality.json [--quick | --only-other]
 
 DIR holds one folder per survey with `lightcurves.csv.gz` and `labels.csv` (LCDVT_REAL_DATA/surveys by default). The
 surveys are ingested into `--workspace` once; each finished draw is a file there, so that the command goes on where
@@ -14,7 +14,8 @@ the default was chosen by. The baselines' settings were chosen earlier by their 
 pairs, which flatters them.
 
 "none of these" is how well `other_score` tells stars of the class OTHER, which the source lacks or which was left out,
-from the classes that are told apart (area under the ROC curve; asas as a target is scored for this alone).
+from the classes that are told apart (area under the ROC curve; asas as a target is scored for this alone). Its
+settings were chosen on the same draws and stars as the default's. `--only-other` measures it alone, in some minutes.
 """
 
 import argparse
@@ -34,12 +35,14 @@ from sklearn.metrics import roc_auc_score
 
 from lcdvt.baselines.registry import ROWS
 from lcdvt.draw_record import RowOutcome
-from lcdvt.draw_scores import DVT_ENSEMBLE, DVT_TOP, DVT_UPPER_BOUND, DrawTask, run_draw
+from lcdvt.draw_scores import DVT_ENSEMBLE, DVT_TOP, DVT_UPPER_BOUND, DrawTask, run_draw, transfer_problem
 from lcdvt.draws import LabelBudget
-from lcdvt.dvt.config import DVTConfig, preset
+from lcdvt.dvt.config import DVTConfig, TeachingConfig, preset
 from lcdvt.executors import run_batches
 from lcdvt.ingestion import ingest
+from lcdvt.novelty import other_score
 from lcdvt.protocol import draw_identity
+from lcdvt.teaching import first_opinions
 from lcdvt.transfer_run import put_together
 from lcdvt.workspace import open_survey, write_atomically
 
@@ -79,7 +82,7 @@ def plan_draws(
         label_of = surveys[-1].objects().set_index("object_id")["label"]
         is_open = (label_of.loc[dataset.object_ids[dataset.rows_of(1)]] == OPEN_CLASS).to_numpy()
         for share in labels:
-            for seed in range(1 if is_open_set else draws):
+            for seed in range(draws):
                 drawn = dataset.draw([LabelBudget.parse("all"), LabelBudget.parse(share)], seed)
                 chosen = (DVT_ENSEMBLE,) if is_open_set else rows
                 yield f"{source}→{target}@{share}", is_open, DrawTask(dataset, drawn, config, members, chosen, seed)
@@ -104,10 +107,31 @@ def score_draw(folder: Path, work: tuple[str, np.ndarray, DrawTask]) -> None:
     }
     record: dict[str, Any] = {"identity": identity, "cell": cell, "seed": task.seed, "rows": rows}
     if is_open.any():
-        use = is_open | task.scored
-        record["other_auroc"] = float(roc_auc_score(is_open[use], result.other_score[use]))
+        record["other_auroc"] = area_under_roc(task, is_open, result.other_score)
     text = json.dumps(record, indent=1, ensure_ascii=False)
     write_atomically(file, lambda path: path.write_text(text, encoding="utf-8"))
+
+
+def area_under_roc(task: DrawTask, is_open: np.ndarray, score: np.ndarray) -> float:
+    """Return how well a score tells stars of the open class from those that could be scored."""
+    use = is_open | task.scored
+    return float(roc_auc_score(is_open[use], score[use]))
+
+
+def score_other(work: tuple[str, np.ndarray, DrawTask]) -> tuple[str, float]:
+    """Score `other_score` of one draw, which needs no DVT."""
+    cell, is_open, task = work
+    surveys = task.dataset.survey_rows(task.dataset.fit_scaler(task.scaling), task.drawn)
+    problem = transfer_problem(surveys, task.dataset.classes)
+    opinions = first_opinions(problem, task.config.teaching or TeachingConfig(), task.seed)
+    return cell, area_under_roc(task, is_open, other_score(problem, opinions, task.seed))
+
+
+def print_other(console: Console, auroc: dict[str, list[float]]) -> None:
+    """Print the area under the ROC curve of every cell with stars of the open class."""
+    for cell, values in auroc.items():
+        spread = f"{np.mean(values):.3f} ± {np.std(values):.3f} ({len(values)} draws)"
+        console.print(f"{cell}: none of these, area under the ROC curve {spread}")
 
 
 def gather(records: list[dict[str, Any]], part: str) -> dict[str, dict[str, dict[str, list[float]]]]:
@@ -161,6 +185,7 @@ def main() -> None:
     parser.add_argument("--members", type=int, default=10)
     parser.add_argument("--preset", default="taught")
     parser.add_argument("--quick", action="store_true", help="one draw, 1 %% labels, five members, the strongest rows")
+    parser.add_argument("--only-other", action="store_true", help="only `other_score`, none of the tables")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     if arguments.data is None:
@@ -174,13 +199,21 @@ def main() -> None:
     folder = arguments.workspace / "quality" / (f"{arguments.preset}-quick" if arguments.quick else arguments.preset)
     folder.mkdir(parents=True, exist_ok=True)
     work = list(plan_draws(arguments.workspace, labels, draws, config, members, rows))
+    auroc: dict[str, list[float]] = defaultdict(list)
+    console = Console(width=160)
+    if arguments.only_other:
+        for cell, value in run_batches(score_other, [each for each in work if each[1].any()], jobs=arguments.jobs):
+            auroc[cell].append(value)
+        print_other(console, auroc)
+        if arguments.json:
+            arguments.json.write_text(json.dumps({"other_auroc": auroc}, ensure_ascii=False), encoding="utf-8")
+        return
     for done, _ in enumerate(run_batches(partial(score_draw, folder), work, jobs=arguments.jobs), start=1):
         print(f"{done} of {len(work)} draws", flush=True)
     records = [
         json.loads((folder / f"{cell.replace('→', '-')}-seed{task.seed}.json").read_text(encoding="utf-8"))
         for cell, _, task in work
     ]
-    console = Console(width=160)
     open_cells = {f"{source}→{target}" for source, target in OPEN_SET_PAIRS}
     closed = [record for record in records if record["cell"].split("@")[0] not in open_cells]
     scores, unseen = gather(closed, "all"), gather(closed, "unseen")
@@ -188,12 +221,10 @@ def main() -> None:
         print_cell(console, cell, scores[cell], unseen[cell])
     for part, found in (("all stars", scores), ("unseen half", unseen)):
         print_margins(console, found, part)
-    auroc: dict[str, list[float]] = defaultdict(list)
     for record in records:
         if "other_auroc" in record:
             auroc[record["cell"]].append(record["other_auroc"])
-    for cell, values in auroc.items():
-        console.print(f"{cell}: none of these, area under the ROC curve {np.mean(values):.3f} ({len(values)} draws)")
+    print_other(console, auroc)
     console.print(f"seeds 0 to {draws - 1}, {members} members, preset {arguments.preset}")
     if arguments.json:
         everything = {**scores, "unseen_half": unseen, "other_auroc": auroc}

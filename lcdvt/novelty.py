@@ -6,6 +6,9 @@ sign: it learned from unlabelled stars too, those of unknown classes among them.
 feature space where unlabelled stars crowd while labelled ones (the source's, and the few drawn) are absent: a forest
 that tells labelled from unlabelled finds them, always asked about stars it did not learn from. And a star of an unknown
 class may lie apart from all stars whose class the trees are sure of: an isolation forest on these tells how far.
+
+Each sign is noisy for a single star, but stars of an unknown class have neighbours of their kind. So the sum is
+smoothed: what counts is what a forest, grown without the star, expects of it from the scores of stars like it.
 """
 
 from collections.abc import Sequence
@@ -13,7 +16,7 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import IsolationForest, RandomForestClassifier
+from sklearn.ensemble import IsolationForest, RandomForestClassifier, RandomForestRegressor
 
 from lcdvt.baselines.fitting import fit_classes
 from lcdvt.baselines.problem import TransferProblem
@@ -24,8 +27,10 @@ TINY: Final = 1e-12
 FOLDS: Final = 2
 TREES: Final = 100
 SMALLEST_LEAF: Final = 5
-# A forest needs no more to see where unlabelled objects crowd, and a survey may have millions.
+# A forest needs no more to see where unlabelled objects crowd or scores are high, and a survey may have millions.
 MOST_UNLABELLED: Final = 10_000
+FEATURE_SHARE: Final = 0.33
+FEWEST_TO_SMOOTH: Final = 50
 SURE_SHARE: Final = 0.5
 ISOLATION_TREES: Final = 200
 
@@ -44,7 +49,7 @@ def other_score(problem: TransferProblem, opinions: Sequence[NDArray[np.float64]
     """
     signs = [_doubt(opinion) for opinion in opinions]
     signs += [_unlabelled_look(problem, seed), _far_from_sure(problem, opinions, seed)]
-    return np.mean([_rank(sign) for sign in signs], axis=0)
+    return _rank(_smoothed(problem, np.mean([_rank(sign) for sign in signs], axis=0), seed))
 
 
 def _doubt(opinion: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -82,6 +87,19 @@ def _unlabelled_look(problem: TransferProblem, seed: int) -> NDArray[np.float64]
         forest = RandomForestClassifier(TREES, min_samples_leaf=SMALLEST_LEAF, random_state=seed + number, n_jobs=1)
         look[held_out] = fit_classes(forest, x, y, 2, weights)(problem.target_x[held_out])[:, 1]
     return look
+
+
+def _smoothed(problem: TransferProblem, score: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
+    """Return what a forest expects of each target object's score, always by trees that did not learn from it."""
+    if len(score) < FEWEST_TO_SMOOTH:
+        return score
+    forest = RandomForestRegressor(
+        TREES, min_samples_leaf=SMALLEST_LEAF, max_features=FEATURE_SHARE, oob_score=True, random_state=seed, n_jobs=1
+    )
+    learned = np.random.default_rng(seed).permutation(len(score))[:MOST_UNLABELLED]
+    expected = forest.fit(problem.target_x[learned], score[learned]).predict(problem.target_x)
+    expected[learned] = forest.oob_prediction_
+    return expected
 
 
 def _rank(value: NDArray[np.float64]) -> NDArray[np.float64]:
