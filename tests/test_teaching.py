@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from baseline_problems import shifted
 
+from lcdvt.baselines.problem import TransferProblem
 from lcdvt.baselines.self_training import SelfTrainedBoosting, confident_classes, product_of_experts
 from lcdvt.dataset import Dataset
 from lcdvt.draw_scores import DVT_ENSEMBLE, DVT_TOP, DrawTask, run_draw
@@ -104,6 +105,18 @@ def test_stars_of_a_class_nobody_drew_score_higher():
     rest = score[(truth != 3) & (unlabelled == -1)]
     higher = np.mean(quasar[:, None] > rest[None, :])  # the area under the ROC curve
     assert higher > 0.8
+
+
+@pytest.mark.parametrize("objects", [3, 60])
+def test_few_stars_and_missing_features_are_ranked_too(objects):
+    generator = np.random.default_rng(0)
+    x = generator.normal(size=(objects, 4))
+    x[:, 2] = np.nan
+    x[1, 0] = np.nan
+    drawn = np.r_[0, 1, np.full(objects - 2, -1)]
+    problem = TransferProblem(generator.normal(size=(40, 4)), generator.integers(0, 2, 40), x, drawn, ("a", "b"))
+    score = other_score(problem, [generator.dirichlet([1, 1], objects)], seed=0)
+    assert np.allclose(np.sort(score), np.linspace(0, 1, objects))
 
 
 def test_labels_outside_the_draw_change_no_probability():
