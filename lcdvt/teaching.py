@@ -70,8 +70,7 @@ def tree_posterior(
 def first_opinions(problem: TransferProblem, config: TeachingConfig, seed: int) -> list[NDArray[np.float64]]:
     """Classify the target by boosting, cross-fitted, and by a forest, on the labels of both surveys."""
     chosen = WeightedBothSurveys("boosting")
-    with threadpool_limits(limits=1):  # boosting's threads would fight with the other processes' for the cores
-        weight = chosen.choose_weight(problem, seed)
+    weight = chosen.choose_weight(problem, seed)
     settings = replace(WeightedConfig(), target_weights=(weight,))
     source_fold = stratified_folds(problem.source_y, config.folds, seed)
     target_fold = stratified_folds(problem.target_y, config.folds, seed)

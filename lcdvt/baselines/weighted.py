@@ -75,10 +75,8 @@ class WeightedBothSurveys:
 
     def fit(self, problem: TransferProblem, seed: int) -> None:
         """Choose the target's weight by cross-validation on what is labelled, then fit on all of it."""
-        # histogram boosting would take every core; the callers spread draws over processes instead
-        with threadpool_limits(limits=1):
-            self.chosen_weight = self.choose_weight(problem, seed)
-            self._proba = self._fit(problem, self.chosen_weight, self._estimator(seed))
+        self.chosen_weight = self.choose_weight(problem, seed)
+        self._proba = self._fit(problem, self.chosen_weight, self._estimator(seed))
 
     def predict_proba(self, x: NDArray[np.floating]) -> NDArray[np.float64]:
         """Return the model's probabilities."""
@@ -101,7 +99,8 @@ class WeightedBothSurveys:
                 held_out = fold == number
                 part = replace(smaller, target_y=np.where(held_out, -1, problem.target_y))
                 model = self._fit(part, candidate, self._estimator(seed, search=True))
-                proba = model(problem.target_x[held_out])
+                with threadpool_limits(limits=1):
+                    proba = model(problem.target_x[held_out])
                 truth_proba[held_out[labelled]] = proba[np.arange(len(proba)), problem.target_y[held_out]]
             losses.append(-np.average(np.log(np.maximum(truth_proba, LEAST_PROBABILITY)), weights=weights))
         return candidates[int(np.argmin(losses))]
@@ -109,7 +108,9 @@ class WeightedBothSurveys:
     @staticmethod
     def _fit(problem: TransferProblem, weight: float, estimator: Any) -> ClassProbabilities:
         groups = [(*problem.labelled_source(), 1.0), (*problem.labelled_target(), weight)]
-        return fit_groups(estimator, groups, len(problem.classes))
+        # histogram boosting would take every core; the callers spread draws over processes instead
+        with threadpool_limits(limits=1):
+            return fit_groups(estimator, groups, len(problem.classes))
 
     def _estimator(self, seed: int, search: bool = False) -> Any:
         if self.model == "forest":
