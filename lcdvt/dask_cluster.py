@@ -5,6 +5,7 @@ its batches' time and nothing else: the scheduler gives them to another, and a p
 with the same bytes.
 """
 
+import logging
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from lcdvt.errors import LcdvtError
+from lcdvt.interrupts import deaf_to_interrupts
 
 Batch = TypeVar("Batch")
 Result = TypeVar("Result")
@@ -73,10 +75,12 @@ def _connected(address: str, jobs: int | None) -> Iterator[Any]:
     except ImportError as error:
         raise LcdvtError("--dask needs the dask extra: pip install 'lcdvt[dask]'.") from error
     if address == LOCAL:
-        with (
-            LocalCluster(n_workers=jobs, threads_per_worker=1, dashboard_address=None) as cluster,
-            Client(cluster) as client,
-        ):
+        with deaf_to_interrupts():
+            # Its warnings tell of batches given up and workers ended: what Ctrl-C asks for.
+            cluster = LocalCluster(
+                n_workers=jobs, threads_per_worker=1, dashboard_address=None, silence_logs=logging.ERROR
+            )
+        with cluster, Client(cluster) as client:
             yield client
         return
     try:

@@ -14,6 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import Any, TypeVar
 
 from lcdvt.errors import LcdvtError
+from lcdvt.interrupts import deaf_to_interrupts
 
 Batch = TypeVar("Batch")
 Result = TypeVar("Result")
@@ -59,7 +60,8 @@ def run_batches(
 
     # It replaces a worker that holds on to memory, and warns of that in the middle of the progress.
     warnings.filterwarnings("ignore", message="A worker stopped while some jobs", category=UserWarning)
-    executor = ProcessPoolExecutor(max_workers=jobs, env={"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"})
+    with deaf_to_interrupts():
+        executor = ProcessPoolExecutor(max_workers=jobs, env={"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"})
     try:
         yield from _in_order(executor, function, batches, jobs)
         executor.shutdown(wait=True)
@@ -77,7 +79,8 @@ def _in_order(
 ) -> Iterator[Result]:
     in_flight: deque[Any] = deque()
     for batch in batches:
-        in_flight.append(executor.submit(function, batch))
+        with deaf_to_interrupts():
+            in_flight.append(executor.submit(function, batch))
         if len(in_flight) >= BATCHES_IN_FLIGHT_PER_JOB * jobs:
             yield in_flight.popleft().result()
     while in_flight:
