@@ -1,6 +1,6 @@
 """What each idea of the default transfer is worth: one thing changed at a time, on the real pairs.
 
-    python benchmarks/ablation.py --data DIR --json ablation.json [--labels 1%] [--draws 2]
+    python benchmarks/ablation.py --data DIR --json ablation.json [--labels 1%] [--draws 2] [--features fats]
 
 These are the draws (seeds 100, 101, …) and the stars (ids with an even CRC-32) on which the default was developed, so
 the differences count here, not the heights: `benchmarks/quality.py` has the scores on other draws, and on the other
@@ -24,6 +24,7 @@ from lcdvt.draws import LabelBudget
 from lcdvt.dvt.config import DVTConfig, TeachingConfig, preset
 from lcdvt.evaluate import score
 from lcdvt.executors import run_batches
+from lcdvt.features.spec import DEFAULT_FEATURES, FEATURE_SETS
 from lcdvt.protocol import draw_identity
 from lcdvt.scaling import ScalingMethod
 from lcdvt.transfer_run import put_together
@@ -88,6 +89,7 @@ def main() -> None:
     real_data = os.environ.get("LCDVT_REAL_DATA")
     parser.add_argument("--data", type=Path, default=Path(real_data) / "surveys" if real_data else None)
     parser.add_argument("--workspace", type=Path, default=Path("lcdvt-quality"))
+    parser.add_argument("--features", default=DEFAULT_FEATURES, choices=FEATURE_SETS)
     parser.add_argument("--labels", default="1%,5%", help="shares of labels, with commas")
     parser.add_argument("--draws", type=int, default=2)
     parser.add_argument("--members", type=int, default=5)
@@ -96,12 +98,13 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.data is None:
         parser.error("give --data DIR (one folder per survey), or set LCDVT_REAL_DATA.")
-    ingest_surveys(arguments.data, arguments.workspace)
-    folder = arguments.workspace / "ablation"
+    workspace = arguments.workspace / arguments.features
+    ingest_surveys(arguments.data, workspace, arguments.features)
+    folder = workspace / "ablation"
     folder.mkdir(parents=True, exist_ok=True)
     work = []
     for pair in PAIRS:
-        dataset, _ = put_together([open_survey(name, arguments.workspace) for name in pair], None)
+        dataset, _ = put_together([open_survey(name, workspace) for name in pair], None)
         for share in arguments.labels.split(","):
             for seed in range(FIRST_SEED, FIRST_SEED + arguments.draws):
                 drawn = dataset.draw([LabelBudget.parse("all"), LabelBudget.parse(share)], seed)
@@ -115,7 +118,8 @@ def main() -> None:
         print(f"{done} of {len(work)} draws", flush=True)
     cells = list(dict.fromkeys(cell for _, cell, _ in work))
     seeds = f"seeds {FIRST_SEED} to {FIRST_SEED + arguments.draws - 1}"
-    table = Table(title=f"macro F1 (%), development half of real stars, {seeds}, {arguments.members} members")
+    settings = f"{seeds}, {arguments.members} members, features {arguments.features}"
+    table = Table(title=f"macro F1 (%), development half of real stars, {settings}")
     for column in ("changed", *cells, "mean", "calibration error"):
         table.add_column(column, justify="left" if column == "changed" else "right")
     summary: dict[str, dict[str, float]] = {}

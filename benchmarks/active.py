@@ -42,6 +42,7 @@ from lcdvt.dvt.data import TrainingData
 from lcdvt.dvt.ensemble import predict
 from lcdvt.dvt.train import train
 from lcdvt.evaluate import score
+from lcdvt.features.spec import DEFAULT_FEATURES, FEATURE_SETS
 from lcdvt.ingestion import ingest
 from lcdvt.protocol import draw_identity
 from lcdvt.query_choice import Opinions, choose_stars
@@ -97,13 +98,14 @@ class Setting:
         return max(round(share * (self.truth != UNLABELLED).sum()), len(self.dataset.classes))
 
 
-def ingest_surveys(folder: Path, workspace: Path, names: tuple[str, str]) -> None:
+def ingest_surveys(folder: Path, workspace: Path, names: tuple[str, str], features: str) -> None:
     """Ingest the surveys that the workspace does not have yet."""
     for name in names:
         if not (workspace / name / "ingest.json").exists():
             print(f"ingesting {name}", flush=True)
             source = folder / name
-            ingest(source / "lightcurves.csv.gz", survey=name, catalog=source / "labels.csv", data=workspace)
+            curves, labels = source / "lightcurves.csv.gz", source / "labels.csv"
+            ingest(curves, survey=name, catalog=labels, data=workspace, features=features)
 
 
 def ask_model(setting: Setting, asked: NDArray[np.int64]) -> Opinions:
@@ -210,6 +212,7 @@ def main() -> None:
     real_data = os.environ.get("LCDVT_REAL_DATA")
     parser.add_argument("--data", type=Path, default=Path(real_data) / "surveys" if real_data else None)
     parser.add_argument("--workspace", type=Path, default=Path("lcdvt-quality"))
+    parser.add_argument("--features", default=DEFAULT_FEATURES, choices=FEATURE_SETS)
     parser.add_argument("--source", default="catalina")
     parser.add_argument("--target", default="eros1")
     parser.add_argument("--first-seed", type=int, default=0)
@@ -220,11 +223,12 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     pair = (arguments.source, arguments.target)
-    if arguments.data is None and not all((arguments.workspace / name / "ingest.json").exists() for name in pair):
+    workspace = arguments.workspace / arguments.features
+    if arguments.data is None and not all((workspace / name / "ingest.json").exists() for name in pair):
         parser.error("give --data DIR (one folder per survey), or set LCDVT_REAL_DATA.")
-    ingest_surveys(arguments.data, arguments.workspace, pair)
-    dataset, _ = put_together([open_survey(name, arguments.workspace) for name in pair], None)
-    kept = arguments.workspace / "active"
+    ingest_surveys(arguments.data, workspace, pair, arguments.features)
+    dataset, _ = put_together([open_survey(name, workspace) for name in pair], None)
+    kept = workspace / "active"
     kept.mkdir(exist_ok=True)
     seeds = range(arguments.first_seed, arguments.first_seed + (2 if arguments.quick else arguments.seeds))
     members, step = (2, RANDOM_STEP) if arguments.quick else (arguments.members, ROUND)
@@ -246,7 +250,9 @@ def main() -> None:
                 print(f"seed {seed}, {way}, {size} labels: {curves[way][size][-1]:.1f}", flush=True)
     console = Console()
     name = f"{arguments.source}→{arguments.target}"
-    settings = f"seeds {seeds[0]} to {seeds[-1]}, {members} members, preset {arguments.preset}"
+    settings = (
+        f"seeds {seeds[0]} to {seeds[-1]}, {members} members, preset {arguments.preset}, features {arguments.features}"
+    )
     print_curves(console, f"{name}: macro F1 (%), mean ± std, real stars", curves)
     found = compare(curves, console)
     console.print(settings)

@@ -1,10 +1,10 @@
 """Score the default of `lcdvt transfer` against every baseline on three real pairs of surveys.
 
-    python benchmarks/quality.py --data DIR --json quality.json [--quick | --only-other]
+    python benchmarks/quality.py --data DIR --json quality.json [--features fats] [--quick | --only-other]
 
 DIR holds one folder per survey with `lightcurves.csv.gz` and `labels.csv` (LCDVT_REAL_DATA/surveys by default). The
-surveys are ingested into `--workspace` once; each finished draw is a file there, so that the command goes on where
-it was interrupted.
+surveys are ingested into `--workspace` once, each set of features in a folder of its own; each finished draw is a file
+there, so that the command goes on where it was interrupted.
 
 Every row learns from the same features and the same drawn labels; nothing else of the target's labels reaches any
 row that is not an upper bound (tests/test_teaching.py permutes them). The default's settings were developed on draws
@@ -40,6 +40,7 @@ from lcdvt.draw_scores import DVT_ENSEMBLE, DVT_TOP, DVT_UPPER_BOUND, DrawTask, 
 from lcdvt.draws import LabelBudget
 from lcdvt.dvt.config import DVTConfig, TeachingConfig, preset
 from lcdvt.executors import run_batches
+from lcdvt.features.spec import DEFAULT_FEATURES, FEATURE_SETS
 from lcdvt.ingestion import ingest
 from lcdvt.novelty import other_score
 from lcdvt.protocol import draw_identity
@@ -57,13 +58,14 @@ UPPER_BOUNDS = (DVT_UPPER_BOUND, "forest-upper-bound")
 OPEN_CLASS = "OTHER"
 
 
-def ingest_surveys(folder: Path, workspace: Path) -> None:
+def ingest_surveys(folder: Path, workspace: Path, features: str) -> None:
     """Ingest the surveys that the workspace does not have yet."""
     for name in sorted({survey for pair in (*PAIRS, *OPEN_SET_PAIRS) for survey in pair}):
         if not (workspace / name / "ingest.json").exists():
             print(f"ingesting {name}", flush=True)
         source = folder / name
-        ingest(source / "lightcurves.csv.gz", survey=name, catalog=source / "labels.csv", data=workspace)
+        curves, labels = source / "lightcurves.csv.gz", source / "labels.csv"
+        ingest(curves, survey=name, catalog=labels, data=workspace, features=features)
 
 
 def is_unseen(object_id: str) -> bool:
@@ -182,6 +184,7 @@ def main() -> None:
     real_data = os.environ.get("LCDVT_REAL_DATA")
     parser.add_argument("--data", type=Path, default=Path(real_data) / "surveys" if real_data else None)
     parser.add_argument("--workspace", type=Path, default=Path("lcdvt-quality"))
+    parser.add_argument("--features", default=DEFAULT_FEATURES, choices=FEATURE_SETS, help="for every row alike")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--members", type=int, default=10)
     parser.add_argument("--preset", default="taught")
@@ -191,15 +194,16 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.data is None:
         parser.error("give --data DIR (one folder per survey), or set LCDVT_REAL_DATA.")
-    ingest_surveys(arguments.data, arguments.workspace)
+    workspace = arguments.workspace / arguments.features
+    ingest_surveys(arguments.data, workspace, arguments.features)
     config, members = preset(arguments.preset), arguments.members
     labels, draws, rows = LABELS, DRAWS, (*ROWS, DVT_UPPER_BOUND, DVT_TOP, DVT_ENSEMBLE)
     if arguments.quick:
         members, labels, draws = 5, LABELS[:1], 1
         rows = ("boosting-both", "boosting-self-trained", "forest-both", DVT_ENSEMBLE)
-    folder = arguments.workspace / "quality" / (f"{arguments.preset}-quick" if arguments.quick else arguments.preset)
+    folder = workspace / "quality" / (f"{arguments.preset}-quick" if arguments.quick else arguments.preset)
     folder.mkdir(parents=True, exist_ok=True)
-    work = list(plan_draws(arguments.workspace, labels, draws, config, members, rows))
+    work = list(plan_draws(workspace, labels, draws, config, members, rows))
     auroc: dict[str, list[float]] = defaultdict(list)
     console = Console(width=160)
     if arguments.only_other:
@@ -208,7 +212,7 @@ def main() -> None:
             auroc[cell].append(value)
             print(f"{done} of {len(work)} draws", flush=True)
         print_other(console, auroc)
-        console.print(f"seeds 0 to {draws - 1}")
+        console.print(f"seeds 0 to {draws - 1}, features {arguments.features}")
         if arguments.json:
             arguments.json.write_text(json.dumps({"other_auroc": auroc}, ensure_ascii=False), encoding="utf-8")
         return
@@ -229,7 +233,9 @@ def main() -> None:
         if "other_auroc" in record:
             auroc[record["cell"]].append(record["other_auroc"])
     print_other(console, auroc)
-    console.print(f"seeds 0 to {draws - 1}, {members} members, preset {arguments.preset}")
+    console.print(
+        f"seeds 0 to {draws - 1}, {members} members, preset {arguments.preset}, features {arguments.features}"
+    )
     if arguments.json:
         everything = {**scores, "unseen_half": unseen, "other_auroc": auroc}
         arguments.json.write_text(json.dumps(everything, indent=1, ensure_ascii=False), encoding="utf-8")

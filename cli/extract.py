@@ -8,13 +8,14 @@ import typer
 from lcdvt.cli import options
 from lcdvt.cli.console import out, progress_display
 from lcdvt.cli.results import write_json
+from lcdvt.features.spec import DEFAULT_FEATURES
 
 
 def extract(
     survey: Annotated[str, typer.Argument(help="An ingested survey's name.")],
     features: Annotated[
-        str, typer.Option(help="fats, all, or feature names separated by commas (`lcdvt features` lists them).")
-    ] = "fats",
+        str, typer.Option(help="all, fats, or feature names separated by commas (`lcdvt features` lists them).")
+    ] = DEFAULT_FEATURES,
     engine: Annotated[str, typer.Option(help="fast (ours), or feets (the installed feets).")] = "fast",
     jobs: Annotated[int | None, typer.Option(help="Worker processes; default: all cores.")] = None,
     dask: Annotated[

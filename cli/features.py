@@ -42,6 +42,7 @@ def show(
     """Explain one feature: definition, reference, meaning."""
     from lcdvt.features.feets_defects import REFUSED
     from lcdvt.features.spec import feature_spec
+    from lcdvt.features.table import ALL_BANDS
 
     spec = feature_spec(name)
     if as_json:
@@ -57,7 +58,7 @@ def show(
         "epochs": f"at least {spec.minimum_epochs}",
         "engine feets": f"refused: {REFUSED[name]}" if name in REFUSED else "gives it",
     }
-    if spec.family == "period":
+    if spec.bands_needed == ALL_BANDS:  # no engine's, but this package's own
         del rows["engine feets"]
     for label, text in rows.items():
         out.print(f"{label:>12}  {text}", markup=False, highlight=False)

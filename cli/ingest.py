@@ -36,7 +36,7 @@ def ingest(
     ] = None,
     features: Annotated[
         str | None,
-        typer.Option(help="fats, all, none, or names separated by commas; default: as before, fats for a new survey."),
+        typer.Option(help="all, fats, none, or names separated by commas; default: as before, all for a new survey."),
     ] = None,
     jobs: Annotated[int | None, typer.Option(help="Worker processes; default: all cores.")] = None,
     dask: Annotated[

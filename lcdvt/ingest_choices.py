@@ -10,6 +10,7 @@ from lcdvt.catalogs.survey import Survey
 from lcdvt.catalogs.survey_toml import survey_from_toml
 from lcdvt.errors import InputFileError, WorkspaceError
 from lcdvt.features.config import Engine, FeatureConfig
+from lcdvt.features.spec import DEFAULT_FEATURES
 from lcdvt.labels import LabelCatalogue, catalogue_beside, load_catalogue
 from lcdvt.limited_text import read_json_object
 from lcdvt.manifest import Journal
@@ -54,10 +55,10 @@ def choose_catalogue(
 def choose_features(
     survey: Survey, features: str | Sequence[str] | None, engine: Engine, journal: Journal
 ) -> FeatureConfig | None:
-    """Return what to extract: what was asked for, else what the survey has already, else FATS' set."""
+    """Return what to extract: what was asked for, else what the survey has already, else all of them."""
     if features is None and journal.settings is not None:
         return stored_features(journal)
-    return None if features == NO_FEATURES else survey_features(survey, features or "fats", engine)
+    return None if features == NO_FEATURES else survey_features(survey, features or DEFAULT_FEATURES, engine)
 
 
 def stored_features(journal: Journal) -> FeatureConfig | None:

@@ -82,8 +82,8 @@ def ingest(
     clean
         A cleaning rule's name instead of the survey's own; "none" keeps every valid epoch.
     features
-        A set of features ("fats", "all"), feature names, or "none" (`extract_survey` computes them later); None takes
-        those the survey has already, and "fats" for a new one.
+        A set of features ("all", "fats"), feature names, or "none" (`extract_survey` computes them later); None takes
+        those the survey has already, and "all" for a new one.
     engine
         "fast" or "feets", as in `lcdvt.features.extract`.
     jobs, dask

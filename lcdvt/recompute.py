@@ -15,6 +15,7 @@ from lcdvt.executors import run_batches
 from lcdvt.features.config import Engine, FeatureConfig
 from lcdvt.features.extraction import extract_table, extraction_report
 from lcdvt.features.gate import GateReport
+from lcdvt.features.spec import DEFAULT_FEATURES
 from lcdvt.manifest import Journal, WrittenFile, locked, written_file
 from lcdvt.part import features_metadata, survey_features, write_part
 from lcdvt.progress import Progress, silent
@@ -59,7 +60,7 @@ class ExtractResult:
 def extract_survey(
     name: str,
     *,
-    features: str | Sequence[str] = "fats",
+    features: str | Sequence[str] = DEFAULT_FEATURES,
     engine: Engine = "fast",
     jobs: int | None = None,
     dask: str | None = None,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from lcdvt.features.feets_defects import REFUSED, refusal
-from lcdvt.features.spec import FEATURE_SETS, FeatureError, resolve_features
+from lcdvt.features.spec import DEFAULT_FEATURES, FEATURE_SETS, FeatureError, resolve_features
 from lcdvt.features.table import ALL_BANDS, FEATURES, SINGLE_BAND, TWO_BANDS
 
 Engine = Literal["fast", "feets"]
@@ -24,7 +24,7 @@ class FeatureConfig:
     bands
         The survey's bands, blue to red; two-band features compare the first two.
     features
-        A set's name ("fats", "all"), or feature names.
+        A set's name ("all", or "fats" without the Fourier parameters at the period), or feature names.
     engine
         "fast" (this package's kernels) or "feets" (the installed feets). What feets does not compute as FATS defines
         it is refused when asked for by name, and left out of a set.
@@ -37,7 +37,7 @@ class FeatureConfig:
     """
 
     bands: tuple[str, ...]
-    features: str | tuple[str, ...] = "fats"
+    features: str | tuple[str, ...] = DEFAULT_FEATURES
     engine: Engine = "fast"
     period_range: tuple[float, float] | None = None
     minimum_epochs: int = DEFAULT_MINIMUM_EPOCHS
@@ -72,8 +72,8 @@ class FeatureConfig:
     def names(self) -> tuple[str, ...]:
         """The features' names in the table's order."""
         chosen = resolve_features(self.features)
-        if self.is_named_set and self.period_range is not None:
-            chosen = tuple(name for name in FEATURES if name in chosen or FEATURES[name].bands_needed == ALL_BANDS)
+        if self.is_named_set and self.period_range is None:
+            chosen = tuple(name for name in chosen if FEATURES[name].bands_needed != ALL_BANDS)
         if self.is_named_set and self.engine == "feets":
             chosen = tuple(name for name in chosen if name not in REFUSED)
         return chosen
@@ -94,7 +94,7 @@ class FeatureConfig:
         return tuple(name for name in self.names if FEATURES[name].bands_needed == TWO_BANDS)
 
     def period_names(self) -> tuple[str, ...]:
-        """Return the columns of the period search."""
+        """Return the columns of the period search, the shape at the period among them."""
         return tuple(name for name in self.names if FEATURES[name].bands_needed == ALL_BANDS)
 
     def columns(self) -> tuple[str, ...]:

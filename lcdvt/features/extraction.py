@@ -15,7 +15,7 @@ from lcdvt.executors import run_batches
 from lcdvt.features.config import Engine, FeatureConfig, order_bands
 from lcdvt.features.feets_defects import REFUSED, refusal
 from lcdvt.features.gate import EPOCH_REASONS, PASSED, REASONS, Gated, GateReport, gate
-from lcdvt.features.spec import FeatureError
+from lcdvt.features.spec import DEFAULT_FEATURES, FeatureError
 from lcdvt.names import BAND, MAG, MAG_ERR, MJD, OBJECT_ID
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ OTHER_BAND: Final = "band not among those asked for"
 
 def extract(
     epochs: "pd.DataFrame | pa.Table",
-    features: str | Iterable[str] = "fats",
+    features: str | Iterable[str] = DEFAULT_FEATURES,
     engine: Engine = "fast",
     jobs: int | None = 1,
     *,
@@ -47,7 +47,7 @@ def extract(
     epochs
         Columns object_id, band, mjd, mag, mag_err, in any order of rows.
     features
-        "fats", "all", or feature names (`lcdvt features` lists them).
+        "all", "fats" (all but the Fourier parameters at the period), or feature names (`lcdvt features` lists them).
     engine
         "fast" for this package's kernels, "feets" for the installed feets.
     jobs
@@ -55,7 +55,8 @@ def extract(
     bands
         Blue to red; from the data if not given.
     period_range
-        Shortest and longest period in days; with it the columns Period, Period_fap and Period_power are added.
+        Shortest and longest period in days; with it the columns of the period search are added (Period,
+        Period_fap, Period_power and, but for "fats", the Fourier parameters at the period).
     pairing_days
         Two-band features compare epochs at most this far apart; 0 asks for equal times, as FATS does. Give 0.1 where
         the bands were exposed one after the other.

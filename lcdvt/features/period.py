@@ -14,6 +14,7 @@ import numpy as np
 
 from lcdvt.features.period_choice import ChoiceConfig, choose_frequency
 from lcdvt.features.period_fit import HIGHEST_HARMONIC, MODEL_HARMONICS, Bands, Floats
+from lcdvt.features.period_fourier import fourier_parameters
 from lcdvt.features.period_scan import candidate_frequencies, scan_score
 from lcdvt.features.period_significance import false_alarm
 
@@ -73,12 +74,22 @@ class PeriodResult(NamedTuple):
         Share of the variance that the chosen model explains, 0 to 1.
     n_harmonics
         Harmonics of the chosen model; 0 when no period can be computed.
+    amplitude
+        Magnitudes, of the fundamental.
+    r21, phi21, r31, phi31
+        Fourier parameters of the light curve at the period (`period_fourier`); NaN where the epochs do not
+        determine the harmonic.
     """
 
     period: float
     fap: float
     power: float
     n_harmonics: int
+    amplitude: float = math.nan
+    r21: float = math.nan
+    phi21: float = math.nan
+    r31: float = math.nan
+    phi31: float = math.nan
 
 
 NO_PERIOD = PeriodResult(math.nan, math.nan, math.nan, 0)
@@ -133,7 +144,8 @@ def find_period(
         return NO_PERIOD
     n_independent = (highest - lowest) * baseline
     fap, power = false_alarm(chosen.bands, chosen.frequency, chosen.model, baseline, n_independent)
-    return PeriodResult(1.0 / chosen.frequency, fap, power, int(MODEL_HARMONICS[chosen.model]))
+    shape = fourier_parameters(chosen.bands, chosen.frequency)
+    return PeriodResult(1.0 / chosen.frequency, fap, power, int(MODEL_HARMONICS[chosen.model]), *shape)
 
 
 def _time_span(times: Sequence[Floats], isolation: float) -> tuple[float, float]:

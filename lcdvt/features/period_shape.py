@@ -7,9 +7,8 @@ mark on the wave itself, and so does pulsation; this prior weighs one against th
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
-from lcdvt.features.period_fit import Bands, fit_model
+from lcdvt.features.period_fit import Bands
+from lcdvt.features.period_fourier import relative_harmonics
 
 TWO_HARMONICS = 1
 
@@ -56,38 +55,21 @@ def double_wave_log_odds(bands: Bands, frequency: float, prior: DoubleWavePrior)
     half_period = 1.0 / frequency
     if not prior.enabled or half_period > prior.max_half_period:
         return None
-    ratio, precision, amplitude = _second_harmonic(bands, frequency)
-    if precision == 0.0 or abs(ratio) > 1.0:
+    found = relative_harmonics(bands, frequency, TWO_HARMONICS, highest=2)
+    if found.precision == 0.0:
+        return None
+    ratio = found.sums[0] / found.precision
+    if abs(ratio) > 1.0:
         # The second harmonic dominates: this is a double wave already.
         return None
-    if amplitude > prior.max_amplitude:
+    if 2.0 * found.amplitude > prior.max_amplitude:
         return prior.bounds[0]
-    error = precision**-0.5
+    error = found.precision**-0.5
     log_odds = _log_normal(ratio.real, 0.3, 0.2, error) + _log_normal(ratio.imag, 0.0, 0.08, error)
     log_odds -= _log_normal(ratio.real, -0.1, 0.2, error) + _log_normal(ratio.imag, -0.25, 0.2, error)
     if not prior.symmetric_pulsators[0] <= half_period <= prior.symmetric_pulsators[1]:
         log_odds += prior.binary_log_odds
     return float(min(max(log_odds, prior.bounds[0]), prior.bounds[1]))
-
-
-def _second_harmonic(bands: Bands, frequency: float) -> tuple[complex, float, float]:
-    """Return c + i s, its inverse variance, and the first harmonic's peak-to-peak amplitude, averaged over bands."""
-    residuals, coefficients = fit_model(bands, frequency, TWO_HARMONICS)
-    ratio, precision, amplitude = 0j, 0.0, 0.0
-    for b in range(bands.bounds.size - 1):
-        part = slice(bands.bounds[b], bands.bounds[b + 1])
-        first = complex(coefficients[b, 0], -coefficients[b, 1])
-        second = complex(coefficients[b, 2], -coefficients[b, 3])
-        if abs(first) == 0.0:
-            continue
-        noise = math.sqrt(float(np.sum(bands.w[part] * residuals[part] ** 2)) * 2.0 / (part.stop - part.start))
-        weight = (abs(first) / max(noise, 1e-6 * abs(first))) ** 2
-        ratio += weight * second * abs(first) / first**2
-        precision += weight
-        amplitude += weight * 2.0 * abs(first)
-    if precision == 0.0:
-        return 0j, 0.0, 0.0
-    return ratio / precision, precision, amplitude / precision
 
 
 def _log_normal(value: float, mean: float, width: float, error: float) -> float:

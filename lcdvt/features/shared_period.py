@@ -8,7 +8,16 @@ from lcdvt.features.config import FeatureConfig
 from lcdvt.features.gate import Curves, varies
 from lcdvt.features.period import find_period
 
-FIELD_OF_COLUMN = {"Period": "period", "Period_fap": "fap", "Period_power": "power"}
+FIELD_OF_COLUMN = {
+    "Period": "period",
+    "Period_fap": "fap",
+    "Period_power": "power",
+    "Period_amplitude": "amplitude",
+    "Period_R21": "r21",
+    "Period_phi21": "phi21",
+    "Period_R31": "r31",
+    "Period_phi31": "phi31",
+}
 
 
 def search_periods(curves: Curves, config: FeatureConfig) -> np.ndarray:

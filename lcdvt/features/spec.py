@@ -9,15 +9,18 @@ from collections.abc import Iterable
 from typing import Final
 
 from lcdvt.errors import LcdvtError
-from lcdvt.features.table import FEATURES, FeatureSpec
+from lcdvt.features.table import ALL_BANDS, FEATURES, FeatureSpec
 
 
 class FeatureError(LcdvtError):
     """A feature is unknown, or the chosen engine cannot give it as FATS defines it."""
 
 
-FATS_FEATURES: Final = tuple(spec.name for spec in FEATURES.values() if spec.family != "period")
-FEATURE_SETS: Final[dict[str, tuple[str, ...]]] = {"fats": FATS_FEATURES, "all": tuple(FEATURES)}
+FATS_FEATURES: Final = tuple(spec.name for spec in FEATURES.values() if spec.bands_needed != ALL_BANDS)
+PERIOD_FEATURES: Final = tuple(spec.name for spec in FEATURES.values() if spec.family == "period")
+FEATURE_SETS: Final[dict[str, tuple[str, ...]]] = {"fats": (*FATS_FEATURES, *PERIOD_FEATURES), "all": tuple(FEATURES)}
+"""What belongs to the period is left out where no range of periods is known."""
+DEFAULT_FEATURES: Final = "all"
 
 
 def feature_spec(name: str) -> FeatureSpec:

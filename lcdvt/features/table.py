@@ -10,6 +10,7 @@ KIM_2014: Final = "Kim et al. 2014, A&A 566, A43"
 PICHARA: Final = "Pichara et al. 2012, MNRAS 427, 1284"
 PROTOPAPAS: Final = "Protopapas et al. 2015, ApJS 216, 25"
 SIMONETTI: Final = "Simonetti et al. 1984, ApJ 284, 126"
+SIMON_LEE: Final = "Simon & Lee 1981, ApJ 248, 291"
 
 SINGLE_BAND: Final = 1
 TWO_BANDS: Final = 2
@@ -324,6 +325,21 @@ def _period_search() -> tuple[FeatureSpec, ...]:
     )
 
 
+def _fourier() -> tuple[FeatureSpec, ...]:
+    fit = "m = A0 + Σ Ak cos(2πkt/Period + φk), k ≤ 4, error-weighted; bands averaged by how well they show A1"
+
+    def row(name: str, definition: str, meaning: str) -> FeatureSpec:
+        return FeatureSpec(name, "period_fourier", ALL_BANDS, 5, definition, SIMON_LEE, meaning)
+
+    return (
+        row("Period_amplitude", f"A1; {fit}", "half range of the fundamental, mag"),
+        row("Period_R21", "A2 / A1 of the same fit", "0 for a sine, above 1 where both halves look alike"),
+        row("Period_phi21", "φ2 − 2 φ1 of the same fit, 0 to 2π", "which side is steep: pulsation modes, eclipses"),
+        row("Period_R31", "A3 / A1 of the same fit", "how sharp the light curve is"),
+        row("Period_phi31", "φ3 − 3 φ1 of the same fit, 0 to 2π", "shape in detail, metallicity of RR Lyrae"),
+    )
+
+
 FEATURES: Final[dict[str, FeatureSpec]] = {
     spec.name: spec
     for spec in (
@@ -334,5 +350,6 @@ FEATURES: Final[dict[str, FeatureSpec]] = {
         *_periodic(),
         *_two_band(),
         *_period_search(),
+        *_fourier(),
     )
 }

@@ -63,7 +63,9 @@ def test_a_subset_has_the_numbers_of_the_whole(two_band_epochs: pd.DataFrame) ->
 
 def test_a_period_range_adds_the_period(two_band_epochs: pd.DataFrame) -> None:
     features = extract(two_band_epochs, period_range=(0.2, 20.0))
-    assert list(features.columns[-3:]) == ["Period", "Period_fap", "Period_power"]
+    fourier = [f"Period_{name}" for name in ("amplitude", "R21", "phi21", "R31", "phi31")]
+    assert list(features.columns[-8:]) == ["Period", "Period_fap", "Period_power", *fourier]
+    assert list(extract(two_band_epochs, "fats", period_range=(0.1, 10.0)).columns) == list(features.columns[:-5])
     truth = 0.5 + np.arange(6)
     assert (np.abs(features["Period"] / truth - 1) < 0.01).sum() >= 5
 

@@ -6,7 +6,7 @@ import pytest
 
 feets = pytest.importorskip("feets")
 
-from lcdvt.features import extract  # noqa: E402
+from lcdvt.features import FATS_FEATURES, extract  # noqa: E402
 from lcdvt.features.feets_defects import REFUSED  # noqa: E402
 from lcdvt.features.feets_engine import NATIVE  # noqa: E402
 from lcdvt.features.table import FEATURES  # noqa: E402
@@ -50,8 +50,7 @@ def test_feets_turned_back_agrees(feature: str, both_engines: tuple[pd.DataFrame
 
 
 def test_every_fats_feature_is_given_or_refused() -> None:
-    fats = {name for name, spec in FEATURES.items() if spec.family != "period"}
-    assert set(NATIVE) | set(REFUSED) == fats
+    assert set(NATIVE) | set(REFUSED) == set(FATS_FEATURES)
     assert not set(NATIVE) & set(REFUSED)
 
 
