@@ -60,6 +60,7 @@ VARIANTS = {
     "no teaching, each survey scaled by itself": Variant(TIED, "survey"),
     "no self-training": _teaching(self_training_rounds=0),
     "two rounds of self-training": _teaching(self_training_rounds=2),
+    "four first teachers, each without a fold": _teaching(folds=4),
     "no forest among the teachers": _teaching(forest=False),
     "no student without the source": _teaching(target_only_student=False),
     "80 % of the guesses learned from": _teaching(confident_share=0.8),

@@ -5,7 +5,7 @@ thresholds on periods and shapes survive a change of survey; and the target's ow
 classes lie there. So the target is classified in two rounds, and DVT then learns from the result as if all of it were
 labelled:
 
-1. boosting (several models, each without a part of the labels) and a forest, on both surveys' labels;
+1. boosting and a forest, on both surveys' labels;
 2. boosting on the labels and on the stars the first round was surest of, once with the source and once without it.
 
 The classes taught are those of the product of all these experts. What DVT learns from them is one smooth model that
@@ -68,19 +68,13 @@ def tree_posterior(
 
 
 def first_opinions(problem: TransferProblem, config: TeachingConfig, seed: int) -> list[NDArray[np.float64]]:
-    """Classify the target by boosting, cross-fitted, and by a forest, on the labels of both surveys."""
+    """Classify the target by boosting and by a forest, on the labels of both surveys."""
     chosen = WeightedBothSurveys("boosting")
     weight = chosen.choose_weight(problem, seed)
     settings = replace(WeightedConfig(), target_weights=(weight,))
-    source_fold = stratified_folds(problem.source_y, config.folds, seed)
-    target_fold = stratified_folds(problem.target_y, config.folds, seed)
+    parts = [problem] if config.folds == 1 else _without_each_fold(problem, config.folds, seed)
     opinions = []
-    for number in range(config.folds):
-        part = replace(
-            problem,
-            source_y=np.where(source_fold == number, UNLABELLED, problem.source_y),
-            target_y=np.where(target_fold == number, UNLABELLED, problem.target_y),
-        )
+    for number, part in enumerate(parts):
         model = WeightedBothSurveys("boosting", settings)
         model.fit(part, seed + number)
         opinions.append(model.predict_proba(problem.target_x))
@@ -90,6 +84,19 @@ def first_opinions(problem: TransferProblem, config: TeachingConfig, seed: int) 
         forest.fit(problem, seed)
         experts.append(forest.predict_proba(problem.target_x))
     return experts
+
+
+def _without_each_fold(problem: TransferProblem, folds: int, seed: int) -> list[TransferProblem]:
+    source_fold = stratified_folds(problem.source_y, folds, seed)
+    target_fold = stratified_folds(problem.target_y, folds, seed)
+    return [
+        replace(
+            problem,
+            source_y=np.where(source_fold == number, UNLABELLED, problem.source_y),
+            target_y=np.where(target_fold == number, UNLABELLED, problem.target_y),
+        )
+        for number in range(folds)
+    ]
 
 
 def _second_round(

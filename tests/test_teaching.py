@@ -14,7 +14,7 @@ from lcdvt.dvt.config import ConfigError, TeachingConfig, preset
 from lcdvt.novelty import other_score
 from lcdvt.teaching import first_opinions, taught_classes, tree_posterior
 
-QUICK_TEACHING = TeachingConfig(folds=2, students=1)
+QUICK_TEACHING = TeachingConfig(students=1)
 
 
 def dataset_of(problem, truth) -> Dataset:
@@ -69,6 +69,15 @@ def test_teaching_gets_most_stars_right_and_repeats_itself():
     assert np.mean(posterior.argmax(axis=1)[hidden] == truth[hidden]) > 0.85
 
 
+def test_the_first_teachers_can_go_without_a_fold_each():
+    problem, truth = shifted()
+    boosting, _ = first_opinions(problem, QUICK_TEACHING, seed=3)
+    crossed, _ = first_opinions(problem, replace(QUICK_TEACHING, folds=2), seed=3)
+    assert not np.array_equal(boosting, crossed)
+    hidden = problem.target_y == -1
+    assert np.mean(crossed.argmax(axis=1)[hidden] == truth[hidden]) > 0.8
+
+
 def test_without_rounds_of_self_training_the_first_round_is_taught():
     problem, _ = shifted()
     none = tree_posterior(problem, replace(QUICK_TEACHING, self_training_rounds=0), seed=3)
@@ -76,7 +85,7 @@ def test_without_rounds_of_self_training_the_first_round_is_taught():
     assert not np.array_equal(none, one)
 
 
-@pytest.mark.parametrize("changes", [{"folds": 1}, {"students": 0}, {"confident_share": 0.0}, {"confident_share": 1.5}])
+@pytest.mark.parametrize("changes", [{"folds": 0}, {"students": 0}, {"confident_share": 0.0}, {"confident_share": 1.5}])
 def test_impossible_teaching_is_refused(changes):
     with pytest.raises(ConfigError, match="teaching"):
         TeachingConfig(**changes)

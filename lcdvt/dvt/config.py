@@ -184,7 +184,7 @@ class TeachingConfig:
     Parameters
     ----------
     folds
-        Boosting models of the first round, each without one fold of the labels.
+        Boosting models of the first round: 1 learns from all labels, several each go without one fold of them.
     forest
         Whether a forest is asked too.
     self_training_rounds
@@ -197,7 +197,7 @@ class TeachingConfig:
         Whether one kind learns without the source's labels.
     """
 
-    folds: int = 4
+    folds: int = 1
     forest: bool = True
     self_training_rounds: int = 1
     confident_share: float = 0.5
@@ -205,8 +205,8 @@ class TeachingConfig:
     target_only_student: bool = True
 
     def __post_init__(self) -> None:
-        if self.folds < 2 or self.students < 1 or self.self_training_rounds < 0:
-            raise ConfigError("teaching: give at least two folds and one student, and no negative number of rounds.")
+        if self.folds < 1 or self.students < 1 or self.self_training_rounds < 0:
+            raise ConfigError("teaching: give at least one fold and one student, and no negative number of rounds.")
         if not 0 < self.confident_share <= 1:
             raise ConfigError(f"teaching.confident_share = {self.confident_share}: give a value above 0, up to 1.")
 
