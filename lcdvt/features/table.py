@@ -327,16 +327,18 @@ def _period_search() -> tuple[FeatureSpec, ...]:
 
 def _fourier() -> tuple[FeatureSpec, ...]:
     fit = "m = A0 + Σ Ak cos(2πkt/Period + φk), k ≤ 4, error-weighted; bands averaged by how well they show A1"
+    same = "of the fit of Period_amplitude"
 
-    def row(name: str, definition: str, meaning: str) -> FeatureSpec:
-        return FeatureSpec(name, "period_fourier", ALL_BANDS, 5, definition, SIMON_LEE, meaning)
+    def row(name: str, minimum_epochs: int, definition: str, meaning: str) -> FeatureSpec:
+        return FeatureSpec(name, "period_fourier", ALL_BANDS, minimum_epochs, definition, SIMON_LEE, meaning)
 
+    # three epochs for each coefficient, as the period search asks for
     return (
-        row("Period_amplitude", f"A1; {fit}", "half range of the fundamental, mag"),
-        row("Period_R21", "A2 / A1 of the same fit", "0 for a sine, above 1 where both halves look alike"),
-        row("Period_phi21", "φ2 − 2 φ1 of the same fit, 0 to 2π", "which side is steep: pulsation modes, eclipses"),
-        row("Period_R31", "A3 / A1 of the same fit", "how sharp the light curve is"),
-        row("Period_phi31", "φ3 − 3 φ1 of the same fit, 0 to 2π", "shape in detail, metallicity of RR Lyrae"),
+        row("Period_amplitude", 5, f"A1; {fit}", "half range of the fundamental, mag"),
+        row("Period_R21", 15, f"A2 / A1 {same}", "0 for a sine, above 1 where both halves look alike"),
+        row("Period_phi21", 15, f"φ2 − 2 φ1 {same}, 0 to 2π", "which side is steep: pulsation modes, eclipses"),
+        row("Period_R31", 21, f"A3 / A1 {same}", "how sharp the light curve is"),
+        row("Period_phi31", 21, f"φ3 − 3 φ1 {same}, 0 to 2π", "shape in detail, metallicity of RR Lyrae"),
     )
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from lcdvt.features.period import NO_PERIOD, PeriodConfig, find_period
+from lcdvt.features.table import FEATURES
 
 PERIOD = 0.6137
 R21, PHI21, R31, PHI31 = 0.45, 4.0, 0.25, 2.2
@@ -67,6 +68,15 @@ def test_a_harmonic_the_epochs_do_not_determine_has_no_value():
     assert math.isfinite(found.amplitude)
     assert math.isnan(found.r21) and math.isnan(found.phi21) and math.isnan(found.r31) and math.isnan(found.phi31)
     assert all(math.isnan(value) for value in NO_PERIOD[4:])
+
+
+@pytest.mark.parametrize("name", ["R21", "R31"])
+def test_the_table_tells_how_many_epochs_a_harmonic_needs(name):
+    needed = FEATURES[f"Period_{name}"].minimum_epochs
+    for number, has_a_value in ((needed - 1, False), (needed, True)):
+        t = epochs(9, number)
+        found = find_period((t,), (15.0 + pulsation(t, 0.4),), (np.full(number, 0.01),), RANGE)
+        assert math.isfinite(getattr(found, name.lower())) == has_a_value
 
 
 def test_a_band_with_few_epochs_does_not_water_down_the_harmonics_of_the_other():
