@@ -42,7 +42,7 @@ from lcdvt.dvt.data import TrainingData
 from lcdvt.dvt.ensemble import predict
 from lcdvt.dvt.train import train
 from lcdvt.evaluate import score
-from lcdvt.features.spec import FEATURE_SETS
+from lcdvt.features.spec import DEFAULT_FEATURES, FEATURE_SETS
 from lcdvt.ingestion import ingest
 from lcdvt.protocol import draw_identity
 from lcdvt.query_choice import Opinions, choose_stars
@@ -54,7 +54,6 @@ FIRST, LAST = 0.01, 0.05
 # of all labels: asked for in one round, and between two points of the random curves
 ROUND, RANDOM_STEP = 0.005, 0.01
 TARGET_SHARE = 0.6
-DEVELOPED_ON = "fats"
 SUGGEST, STRATIFIED, SIMPLE = "suggest", "stratified", "simple"
 
 
@@ -213,7 +212,7 @@ def main() -> None:
     real_data = os.environ.get("LCDVT_REAL_DATA")
     parser.add_argument("--data", type=Path, default=Path(real_data) / "surveys" if real_data else None)
     parser.add_argument("--workspace", type=Path, default=Path("lcdvt-quality"))
-    parser.add_argument("--features", default=DEVELOPED_ON, choices=FEATURE_SETS)
+    parser.add_argument("--features", default=DEFAULT_FEATURES, choices=FEATURE_SETS)
     parser.add_argument("--source", default="catalina")
     parser.add_argument("--target", default="eros1")
     parser.add_argument("--first-seed", type=int, default=0)
