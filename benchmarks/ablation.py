@@ -19,16 +19,19 @@ from quality import PAIRS, ingest_surveys, is_unseen
 from rich.console import Console
 from rich.table import Table
 
-from lcdvt.draw_scores import DVT_ENSEMBLE, DrawTask, run_draw
-from lcdvt.draws import LabelBudget
+from lcdvt.baselines.rows import DVT_ENSEMBLE
+from lcdvt.dataset.draws import LabelBudget
+from lcdvt.dataset.scaling import ScalingMethod
+from lcdvt.disk.atomic import write_text
 from lcdvt.dvt.config import DVTConfig, TeachingConfig, preset
 from lcdvt.evaluate import score
-from lcdvt.executors import run_batches
 from lcdvt.features.spec import DEFAULT_FEATURES, FEATURE_SETS
-from lcdvt.protocol import draw_identity
-from lcdvt.scaling import ScalingMethod
-from lcdvt.transfer_run import put_together
-from lcdvt.workspace import open_survey, write_atomically
+from lcdvt.parallel.executors import Workers, run_batches
+from lcdvt.protocol.carry_out import draw_identity
+from lcdvt.protocol.draw import run_draw
+from lcdvt.protocol.plan import DrawTask
+from lcdvt.protocol.transfer import put_together
+from lcdvt.workspace.survey import open_survey
 
 FIRST_SEED = 100
 TAUGHT, TIED = preset("taught"), preset("tied")
@@ -80,7 +83,7 @@ def score_draw(folder: Path, work: tuple[str, str, DrawTask]) -> dict[str, float
         seen = task.scored & ~np.array([is_unseen(each) for each in ids])
         found = score(task.truth, probability, task.dataset.classes, seen)
         text = json.dumps({"macro": 100 * found.macro_f1, "calibration_error": found.calibration_error})
-        write_atomically(file, lambda path: path.write_text(text, encoding="utf-8"))
+        write_text(file, text)
     return {"variant": name, "cell": cell, **json.loads(file.read_text(encoding="utf-8"))}
 
 
@@ -114,7 +117,7 @@ def main() -> None:
                     task = DrawTask(dataset, drawn, variant.config, arguments.members, rows, seed, variant.scaling)
                     work.append((name, f"{pair[0]}→{pair[1]}@{share}", task))
     results = []
-    for done, result in enumerate(run_batches(partial(score_draw, folder), work, jobs=arguments.jobs), start=1):
+    for done, result in enumerate(run_batches(partial(score_draw, folder), work, Workers(arguments.jobs)), start=1):
         results.append(result)
         print(f"{done} of {len(work)} draws", flush=True)
     cells = list(dict.fromkeys(cell for _, cell, _ in work))

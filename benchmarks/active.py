@@ -34,21 +34,23 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from lcdvt.dataset import UNLABELLED, Dataset
-from lcdvt.draw_scores import DrawTask, transfer_problem
-from lcdvt.draws import LabelBudget, draw_labels
+from lcdvt.dataset.dataset import UNLABELLED, Dataset
+from lcdvt.dataset.draws import LabelBudget, draw_labels
+from lcdvt.disk.atomic import write_atomically
 from lcdvt.dvt.config import DVTConfig, preset
 from lcdvt.dvt.data import TrainingData
 from lcdvt.dvt.ensemble import predict
 from lcdvt.dvt.train import train
 from lcdvt.evaluate import score
 from lcdvt.features.spec import DEFAULT_FEATURES, FEATURE_SETS
-from lcdvt.ingestion import ingest
-from lcdvt.protocol import draw_identity
-from lcdvt.query_choice import Opinions, choose_stars
-from lcdvt.teaching import taught_classes
-from lcdvt.transfer_run import put_together
-from lcdvt.workspace import open_survey, write_atomically
+from lcdvt.ingestion.ingest import ingest
+from lcdvt.protocol.carry_out import draw_identity
+from lcdvt.protocol.draw import transfer_problem
+from lcdvt.protocol.plan import DrawTask
+from lcdvt.protocol.teaching import taught_classes
+from lcdvt.protocol.transfer import put_together
+from lcdvt.results.suggest_rule import Opinions, choose_stars
+from lcdvt.workspace.survey import open_survey
 
 FIRST, LAST = 0.01, 0.05
 # of all labels: asked for in one round, and between two points of the random curves

@@ -31,12 +31,12 @@ import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
 
-from lcdvt.executors import run_batches
 from lcdvt.features import FeatureConfig, extract_table
 from lcdvt.features.config import DEFAULT_MINIMUM_EPOCHS
 from lcdvt.features.fast import SINGLE_BAND_FAMILIES, single_band
 from lcdvt.features.gate import Curves, gate
 from lcdvt.features.table import FEATURES, SINGLE_BAND
+from lcdvt.parallel.executors import Workers, run_batches
 
 GOLDEN_CURVES = Path(__file__).parent.parent / "tests/features/golden/curves.csv.gz"
 SURVEYS = ("macho", "eros", "hits")
@@ -104,7 +104,7 @@ def feets_seconds(epochs: pd.DataFrame) -> float:
     """Time the installed feets on its counterparts of the single-band FATS set."""
     import feets
 
-    from lcdvt.features.feets_engine import NATIVE
+    from lcdvt.features.feets.engine import NATIVE
 
     counterparts = {native.feature for name, native in NATIVE.items() if FEATURES[name].bands_needed == SINGLE_BAND}
     counterparts |= {"Period_fit", "PercentageRatio", "PercentDiffPercentile"}
@@ -217,7 +217,7 @@ def scaling(console: Console) -> None:
     table = Table("curves", "s", "ms per curve", "peak MB", title="one process, HiTS curves")
     for objects in SCALING_STEPS:
         started = time.perf_counter()
-        for _ in run_batches(work, batches(epochs, objects), jobs=1):
+        for _ in run_batches(work, batches(epochs, objects), Workers(1)):
             pass
         taken = time.perf_counter() - started
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -225,8 +225,8 @@ def scaling(console: Console) -> None:
     console.print(table)
     epochs = load("macho", 20)
     made = list(batches(epochs, CURVES_FOR_TWO_PROCESSES))
-    one = seconds(lambda: list(run_batches(work, made, jobs=1)), 1)
-    two = seconds(lambda: list(run_batches(work, made, jobs=2)), 1)
+    one = seconds(lambda: list(run_batches(work, made, Workers(1))), 1)
+    two = seconds(lambda: list(run_batches(work, made, Workers(2))), 1)
     console.print(f"{CURVES_FOR_TWO_PROCESSES} MACHO curves: one process {one:.1f} s, two processes {two:.1f} s")
     console.print(f"two processes are {one / two:.2f} times as fast")
 

@@ -35,8 +35,8 @@ def peak_mb() -> float:
 def feed_target(name: str, inputs: int, seed: int, report: Path) -> None:
     """Feed one target in this process and write what happened; the input under way is noted before each step."""
     sys.path.insert(0, str(TESTS))
-    from fuzz_mutations import random_mutations, spoil
-    from fuzz_targets import targets
+    from helpers.fuzz_mutations import random_mutations, spoil
+    from helpers.fuzz_targets import targets
 
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as folder:
@@ -89,7 +89,7 @@ def run_target(name: str, inputs: int, seed: int, folder: Path) -> dict[str, Any
 def target_names() -> list[str]:
     """Return the names of all targets."""
     sys.path.insert(0, str(TESTS))
-    from fuzz_targets import targets
+    from helpers.fuzz_targets import targets
 
     with tempfile.TemporaryDirectory() as folder:
         return [target.name for target in targets(Path(folder))]

@@ -28,10 +28,10 @@ import nifty_ls
 import numpy as np
 import pandas as pd
 
-from lcdvt.executors import run_batches
-from lcdvt.features import periodic
+from lcdvt.features.families import periodic
 from lcdvt.features.gate import gate
-from lcdvt.features.period import find_period
+from lcdvt.features.period.search import find_period
+from lcdvt.parallel.executors import Workers, run_batches
 
 TOLERANCE = 0.01
 STARS_PER_BATCH = 25
@@ -151,7 +151,7 @@ def periods_of(
     """Return the period of each star, by id."""
     batches = [tuple(stars[i : i + STARS_PER_BATCH]) for i in range(0, len(stars), STARS_PER_BATCH)]
     found: dict[str, float] = {}
-    for batch, periods in zip(batches, run_batches(method, iter(batches), jobs=jobs), strict=True):
+    for batch, periods in zip(batches, run_batches(method, iter(batches), Workers(jobs)), strict=True):
         found.update(zip((star.id for star in batch), periods, strict=True))
     return found
 

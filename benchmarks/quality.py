@@ -35,19 +35,21 @@ from rich.console import Console
 from rich.table import Table
 from sklearn.metrics import roc_auc_score
 
-from lcdvt.baselines.registry import ROWS
-from lcdvt.draw_record import RowOutcome
-from lcdvt.draw_scores import DVT_ENSEMBLE, DVT_TOP, DVT_UPPER_BOUND, DrawTask, run_draw, transfer_problem
-from lcdvt.draws import LabelBudget
+from lcdvt.baselines.rows import DVT_ENSEMBLE, DVT_TOP, DVT_UPPER_BOUND, ROWS
+from lcdvt.dataset.draws import LabelBudget
+from lcdvt.disk.atomic import write_text
 from lcdvt.dvt.config import DVTConfig, TeachingConfig, preset
-from lcdvt.executors import run_batches
 from lcdvt.features.spec import DEFAULT_FEATURES, FEATURE_SETS
-from lcdvt.ingestion import ingest
-from lcdvt.novelty import other_score
-from lcdvt.protocol import draw_identity
-from lcdvt.teaching import first_opinions
-from lcdvt.transfer_run import put_together
-from lcdvt.workspace import open_survey, write_atomically
+from lcdvt.ingestion.ingest import ingest
+from lcdvt.parallel.executors import Workers, run_batches
+from lcdvt.protocol.carry_out import draw_identity
+from lcdvt.protocol.draw import run_draw, transfer_problem
+from lcdvt.protocol.novelty import other_score
+from lcdvt.protocol.plan import DrawTask
+from lcdvt.protocol.teaching import first_opinions
+from lcdvt.protocol.transfer import put_together
+from lcdvt.results.draw_record import RowOutcome
+from lcdvt.workspace.survey import open_survey
 
 PAIRS = (("catalina", "eros1"), ("eros1", "catalina"), ("asas", "eros1"))
 # OTHER is a class both have here, and is left out: only `other_score` is measured.
@@ -113,7 +115,7 @@ def score_draw(folder: Path, work: tuple[str, np.ndarray, DrawTask]) -> None:
     if is_open.any():
         record["other_auroc"] = area_under_roc(task, is_open, result.other_score)
     text = json.dumps(record, indent=1, ensure_ascii=False)
-    write_atomically(file, lambda path: path.write_text(text, encoding="utf-8"))
+    write_text(file, text)
 
 
 def area_under_roc(task: DrawTask, is_open: np.ndarray, score: np.ndarray) -> float:
@@ -209,7 +211,7 @@ def main() -> None:
     console = Console(width=160)
     if arguments.only_other:
         work = [each for each in work if each[1].any()]
-        for done, (cell, value) in enumerate(run_batches(score_other, work, jobs=arguments.jobs), start=1):
+        for done, (cell, value) in enumerate(run_batches(score_other, work, Workers(arguments.jobs)), start=1):
             auroc[cell].append(value)
             print(f"{done} of {len(work)} draws", flush=True)
         print_other(console, auroc)
@@ -217,7 +219,7 @@ def main() -> None:
         if arguments.json:
             arguments.json.write_text(json.dumps({"other_auroc": auroc}, ensure_ascii=False), encoding="utf-8")
         return
-    for done, _ in enumerate(run_batches(partial(score_draw, folder), work, jobs=arguments.jobs), start=1):
+    for done, _ in enumerate(run_batches(partial(score_draw, folder), work, Workers(arguments.jobs)), start=1):
         print(f"{done} of {len(work)} draws", flush=True)
     records = [
         json.loads((folder / f"{cell.replace('→', '-')}-seed{task.seed}.json").read_text(encoding="utf-8"))

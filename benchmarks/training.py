@@ -26,14 +26,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.data import DataLoader, TensorDataset
 
-from lcdvt.dataset import UNLABELLED, SurveyRows
-from lcdvt.dvt.batches import STARTING_WEIGHTS, member_generator
+from lcdvt.dataset.dataset import UNLABELLED, SurveyRows
+from lcdvt.dvt.batch_stream import STARTING_WEIGHTS, member_generator
 from lcdvt.dvt.config import DVTConfig, preset
 from lcdvt.dvt.data import TrainingData
-from lcdvt.dvt.layers import MemberLinear
 from lcdvt.dvt.model import DVT
-from lcdvt.dvt.steps import PhaseSteps
-from lcdvt.memory import keep_freed_memory
+from lcdvt.dvt.networks import MemberLinear
+from lcdvt.dvt.train import PhaseSteps
+from lcdvt.parallel.memory import keep_freed_memory
 
 FEATURES, CLASSES, MEMBERS = 60, 5, 10
 OBJECTS, LABELS = (6000, 3000), 1000

@@ -37,7 +37,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     sys.path.insert(0, str(TESTS))
-    from clusters import running_cluster
+    from helpers.clusters import running_cluster
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from lcdvt.catalogs.survey import BandColumns, Format, Survey, TimeSystem
+from lcdvt.disk.limited_text import parse_toml
 from lcdvt.errors import SurveyError
-from lcdvt.limited_text import parse_toml
 
 SURVEY_TOML_SIZE_LIMIT: Final = 1 << 20
 

@@ -5,7 +5,7 @@ import typer
 
 def survey_names(context: typer.Context, incomplete: str) -> list[str]:
     """Return the ingested surveys that begin so."""
-    from lcdvt.workspace import ingested_surveys, workspace_folder
+    from lcdvt.workspace.folder import ingested_surveys, workspace_folder
 
     names = ingested_surveys(workspace_folder(context.params.get("data")))
     return [name for name in names if name.startswith(incomplete)]
@@ -13,6 +13,6 @@ def survey_names(context: typer.Context, incomplete: str) -> list[str]:
 
 def run_names(context: typer.Context, incomplete: str) -> list[str]:
     """Return the finished runs that begin so."""
-    from lcdvt.run_list import list_runs
+    from lcdvt.results.folder import list_runs
 
     return [name for name in list_runs(context.params.get("data")) if name.startswith(incomplete)]

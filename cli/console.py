@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
-from lcdvt.progress import Progress
+from lcdvt.parallel.progress import Progress
 
 SECONDS_BETWEEN_LOG_LINES = 10.0
 
@@ -32,10 +32,12 @@ class PlainConsole(Console):
             os.dup2(nowhere.fileno(), self.file.fileno())
 
 
-for _stream in (sys.stdout, sys.stderr):
-    # A terminal that knows no Greek gets δ as \u03b4 instead of a traceback.
-    if isinstance(_stream, io.TextIOWrapper):
-        _stream.reconfigure(errors="backslashreplace")
+def survive_odd_terminals() -> None:
+    """Let a terminal that knows no Greek get an escape sequence instead of a traceback; only in our own process."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
 
 out = PlainConsole(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH)
 err = PlainConsole(stderr=True, highlight=False)

@@ -8,9 +8,10 @@ import typer
 from lcdvt.cli import options
 from lcdvt.cli.console import err, out
 from lcdvt.cli.results import write_json
+from lcdvt.cli.wording import in_options
 
 if TYPE_CHECKING:
-    from lcdvt.diagnosis import Diagnosis
+    from lcdvt.checks.doctor import Diagnosis
 
 EXIT_PROBLEMS = 1
 
@@ -20,14 +21,14 @@ def doctor(data: options.Data = None, json_file: options.Json = None) -> None:
 
     Ends with code 0 if all is well and with 1 if something needs attention; nothing is changed.
     """
-    from lcdvt.diagnosis import diagnose
+    from lcdvt.checks.doctor import doctor as look
 
-    found = diagnose(data)
+    found = look(data)
     _print(found)
     if json_file:
         write_json(json_file, asdict(found))
     for problem in found.problems:
-        err.print(f"lcdvt: {problem}", style="yellow")
+        err.print(f"lcdvt: {in_options(problem)}", style="yellow")
     if found.problems:
         raise typer.Exit(EXIT_PROBLEMS)
     out.print("all is well")

@@ -1,13 +1,19 @@
 """`lcdvt experiment`: the paper's experiments, with its figures beside ours."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from lcdvt.cli import options
 from lcdvt.cli.console import err, out, progress_display
-from lcdvt.cli.results import print_run, run_record, split_names, write_json
+from lcdvt.cli.expanded import takes
+from lcdvt.cli.results import print_run, run_record, write_json
+from lcdvt.cli.run_options import PAPERS_OPTIONS, draw_workers
+
+if TYPE_CHECKING:
+    from lcdvt.parallel.executors import Workers
+    from lcdvt.protocol.plan import TransferOptions
 
 app = typer.Typer(name="experiment", help="Repeat the paper's experiments.", no_args_is_help=True)
 
@@ -33,8 +39,8 @@ def moons(
     import numpy as np
     from rich.table import Table
 
-    from lcdvt.experiments.moons import PAPER_F1, MoonsRecipe, moons_config, run_moons
-    from lcdvt.figures import moons_figure, save_figure
+    from lcdvt.experiments.moons import PAPER_F1, MoonsRecipe, moons_config, moons_figure, run_moons
+    from lcdvt.figures.style import save_figure
 
     config = moons_config(preset, steps)
     with progress_display("moons", "steps") as progress:
@@ -87,17 +93,17 @@ def digits(
     ] = (Path("digits")),
     json_file: options.Json = None,
     jobs: Annotated[int | None, typer.Option(help="Runs at once, each on a core; default: all cores.")] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "cpu",
+    device: options.Device = "auto",
 ) -> None:
     """MNIST and USPS: the paper's tables of accuracy with 100 labels, DVT and CNN."""
     from lcdvt.experiments.digits.experiment import run_digits, save_pictures
-    from lcdvt.experiments.digits.runs import Circumstances, RunResult
+    from lcdvt.experiments.digits.runs import Circumstances, DigitsResult
     from lcdvt.experiments.digits.table import accuracies_json, confusion_table, digits_table
-    from lcdvt.table_formats import to_rich
+    from lcdvt.tables.formats import to_rich
 
     circumstances = Circumstances(data, folder, labels, augment, preset, steps, score, likelihood, noise, device)
 
-    def say(result: RunResult) -> None:
+    def say(result: DigitsResult) -> None:
         at_least = "more than " if result.is_resumed else ""
         err.print(f"{result.run.name}: {result.accuracy:.2f} %, trained in {at_least}{result.seconds:.0f} s")
 
@@ -114,22 +120,14 @@ def digits(
 
 
 @app.command()
+@takes(how=PAPERS_OPTIONS, workers=draw_workers)
 def stars(
+    how: "TransferOptions",
+    workers: "Workers",
     labels: options.TargetLabels = "1%",
-    source_labels: options.SourceLabels = "all",
-    mode: options.TransferMode = "multi-task",
-    preset: options.Preset = "taught",
-    steps: options.Steps = None,
-    members: options.Members = 10,
-    repeats: options.Repeats = 10,
-    seed: options.Seed = 0,
-    rows: options.Rows = None,
-    device: options.Device = "auto",
-    jobs: options.Jobs = None,
-    dask: options.Dask = None,
     name: Annotated[str, typer.Option(help="Runs are called NAME-SOURCE-TARGET.")] = "stars",
     data: options.Data = None,
-    force: Annotated[bool, typer.Option("--force", help="Make runs anew that are there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Make runs again that are there.")] = False,
     json_file: options.Json = None,
 ) -> None:
     """Carry labels over between EROS, MACHO and HiTS: the paper's three pairs, on what is ingested by these names.
@@ -139,11 +137,7 @@ def stars(
     from lcdvt.experiments.stars import run_stars
 
     with progress_display("stars", "label draws") as progress:
-        result = run_stars(
-            labels, source_labels=source_labels, mode=mode, preset=preset, steps=steps, members=members,
-            repeats=repeats, seed=seed, rows=split_names(rows), device=device, jobs=jobs, dask=dask, name=name,
-            data=data, force=force, progress=progress,
-        )  # fmt: skip
+        result = run_stars(labels, options=how, workers=workers, name=name, data=data, force=force, progress=progress)
     for run in result.runs:
         print_run(run)
     for pair, lacking in result.left_out.items():

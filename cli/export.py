@@ -16,7 +16,7 @@ def export(
     target: Annotated[Path, typer.Argument(help="The folder to write.", metavar="OUT")],
     hats: Annotated[bool, typer.Option("--hats", help="As a HATS catalogue, for LSDB.")] = False,
     rows_per_partition: Annotated[int, typer.Option(help="Partitions are divided until none has more rows.")] = 100_000,
-    data: Annotated[Path | None, typer.Option(help="Workspace folder; default: $LCDVT_DATA or ./lcdvt-data.")] = None,
+    data: options.Data = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a HATS catalogue that is there.")] = False,
     json_file: options.Json = None,
 ) -> None:
@@ -25,12 +25,10 @@ def export(
 
     if not hats:
         raise LcdvtError("name a form to export to: --hats writes a HATS catalogue; what is stored is Parquet already.")
-    from lcdvt.hats_export import export_hats
+    from lcdvt.exports.hats import export as write
 
     with progress_display("export") as progress:
-        result = export_hats(
-            what, target, rows_per_partition=rows_per_partition, data=data, force=force, progress=progress
-        )
+        result = write(what, target, rows_per_partition=rows_per_partition, data=data, force=force, progress=progress)
     out.print(f"{result.objects} objects of {result.name} in {result.partitions} partitions: {result.folder}")
     if result.without_position:
         out.print(f"  left out {result.without_position} without a position")

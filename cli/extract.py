@@ -1,6 +1,5 @@
 """`lcdvt extract`: features anew from stored epochs."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -17,15 +16,13 @@ def extract(
         str, typer.Option(help="all, fats, or feature names separated by commas (`lcdvt features` lists them).")
     ] = DEFAULT_FEATURES,
     engine: Annotated[str, typer.Option(help="fast (ours), or feets (the installed feets).")] = "fast",
-    jobs: Annotated[int | None, typer.Option(help="Worker processes; default: all cores.")] = None,
-    dask: Annotated[
-        str | None, typer.Option(help="Send the batches to this Dask scheduler (tcp://…), or 'local'.")
-    ] = None,
-    data: Annotated[Path | None, typer.Option(help="Workspace folder; default: $LCDVT_DATA or ./lcdvt-data.")] = None,
+    jobs: options.Jobs = None,
+    dask: options.Dask = None,
+    data: options.Data = None,
     json_file: options.Json = None,
 ) -> None:
     """Compute features anew from stored epochs, without touching the raw files."""
-    from lcdvt.recompute import extract_survey
+    from lcdvt.ingestion.extract import extract_survey
 
     chosen = features.split(",") if "," in features else features
     with progress_display("extract") as progress:

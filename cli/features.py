@@ -40,7 +40,7 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print the row as JSON.")] = False,
 ) -> None:
     """Explain one feature: definition, reference, meaning."""
-    from lcdvt.features.feets_defects import REFUSED
+    from lcdvt.features.feets.defects import REFUSED
     from lcdvt.features.spec import feature_spec
     from lcdvt.features.table import ALL_BANDS
 

@@ -11,7 +11,7 @@ from lcdvt.cli.console import out, progress_display
 from lcdvt.cli.results import print_problems, write_json
 
 if TYPE_CHECKING:
-    from lcdvt.ingestion import IngestResult
+    from lcdvt.ingestion.ingest import IngestResult
 
 
 def ingest(
@@ -38,12 +38,10 @@ def ingest(
         str | None,
         typer.Option(help="all, fats, none, or names separated by commas; default: as before, all for a new survey."),
     ] = None,
-    jobs: Annotated[int | None, typer.Option(help="Worker processes; default: all cores.")] = None,
-    dask: Annotated[
-        str | None, typer.Option(help="Send the batches to this Dask scheduler (tcp://…), or 'local'.")
-    ] = None,
+    jobs: options.Jobs = None,
+    dask: options.Dask = None,
     name: Annotated[str | None, typer.Option(help="Name in the workspace; default: the survey's.")] = None,
-    data: Annotated[Path | None, typer.Option(help="Workspace folder; default: $LCDVT_DATA or ./lcdvt-data.")] = None,
+    data: options.Data = None,
     force: Annotated[
         bool, typer.Option("--force", help="Throw away what was ingested under this name and start anew.")
     ] = False,
@@ -53,7 +51,7 @@ def ingest(
     json_file: options.Json = None,
 ) -> None:
     """Read light curves into clean, typed Parquet; run it again to resume or to add what is new."""
-    from lcdvt.ingestion import ingest as run
+    from lcdvt.ingestion.ingest import ingest as run
 
     with progress_display("ingest") as progress:
         result = run(

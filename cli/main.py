@@ -1,5 +1,6 @@
 """The `lcdvt` command: its verbs, and how an error looks."""
 
+import os
 import sys
 from typing import Annotated
 
@@ -7,9 +8,8 @@ import typer
 
 from lcdvt import __version__
 from lcdvt.cli import experiment, features, runs, surveys
-from lcdvt.cli.console import err
+from lcdvt.cli.console import err, survive_odd_terminals
 from lcdvt.cli.doctor import doctor
-from lcdvt.cli.ensemble import ensemble
 from lcdvt.cli.export import export
 from lcdvt.cli.extract import extract
 from lcdvt.cli.ingest import ingest
@@ -18,10 +18,12 @@ from lcdvt.cli.report import report
 from lcdvt.cli.simulate import simulate
 from lcdvt.cli.suggest import suggest
 from lcdvt.cli.train import train
-from lcdvt.cli.transfer import transfer
+from lcdvt.cli.transfer import ensemble, transfer
 from lcdvt.cli.tune import tune
 from lcdvt.cli.verify import verify
+from lcdvt.cli.wording import in_options
 from lcdvt.errors import LcdvtError
+from lcdvt.parallel.memory import FRUGAL_ARROW, keep_freed_memory
 
 EXIT_USER_ERROR = 2
 EXIT_INTERRUPTED = 130
@@ -73,11 +75,15 @@ app.add_typer(experiment.app, name="experiment")
 
 def main() -> None:
     """Run the command line; a user's error is one sentence and exit code 2, never a traceback."""
+    # This process is ours, so that its streams and its memory may be set up as the work likes it best.
+    survive_odd_terminals()
+    os.environ.update({name: value for name, value in FRUGAL_ARROW.items() if name not in os.environ})
+    keep_freed_memory()
     stdout = sys.stdout
     try:
         app()
     except LcdvtError as error:
-        err.print(f"lcdvt: {error}", style="red")
+        err.print(f"lcdvt: {in_options(str(error))}", style="red")
         sys.exit(EXIT_USER_ERROR)
     except SystemExit as ending:
         if sys.stdout is not stdout:  # typer wraps it when the reader of a pipe has left, as `head` does

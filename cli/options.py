@@ -27,18 +27,19 @@ Sources = Annotated[
 ]
 Target = Annotated[str, typer.Option(help="The ingested survey to classify.", autocompletion=survey_names)]
 TargetLabels = Annotated[str, typer.Option(help="Labels of the target to use: 1%, 0.01, 25, 3/class or all.")]
-SourceLabels = Annotated[str, typer.Option(help="The same for each source.")]
 Classes = Annotated[
     str | None, typer.Option(help="Classes to tell apart, separated by commas; default: all with labels on both sides.")
 ]
-TransferMode = Annotated[str, typer.Option(help="multi-task or transfer.")]
-Preset = Annotated[str, typer.Option(help="The model's numbers: taught, tied, paper or robust.")]
+Preset = Annotated[
+    str,
+    typer.Option(help="The model's numbers: taught, tied, paper, robust, or a TOML file (`lcdvt tune` writes one)."),
+]
 Steps = Annotated[int | None, typer.Option(min=1, help="Training steps; default: the preset's.")]
 Members = Annotated[int, typer.Option(help="Models in the ensemble.")]
 Repeats = Annotated[int, typer.Option(help="Draws of labels.")]
 Seed = Annotated[int, typer.Option(help="Of the first draw; the others count on.")]
 Rows = Annotated[str | None, typer.Option(help="Rows of the table, separated by commas; default: all.")]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")]
-Jobs = Annotated[int | None, typer.Option(help="Draws at once, each in a process; default: all cores.")]
-Dask = Annotated[str | None, typer.Option(help="Send the draws to this Dask scheduler (tcp://…), or 'local'.")]
+Jobs = Annotated[int | None, typer.Option(help="Worker processes; default: all cores.")]
+Dask = Annotated[str | None, typer.Option(help="Send the batches to this Dask scheduler (tcp://…), or 'local'.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite a run of the same name.")]

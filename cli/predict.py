@@ -17,16 +17,14 @@ def predict(
     output: Annotated[Path, typer.Option("--out", help="The table to write: .parquet, .csv, .fits or .vot.")],
     like: Annotated[str | None, typer.Option(help="Use this survey's layers; default: same name, else target.")] = None,
     survey: Annotated[str | None, typer.Option(help="For raw files: a survey's name or TOML file.")] = None,
-    jobs: Annotated[int | None, typer.Option(help="Worker processes; default: all cores.")] = None,
-    dask: Annotated[
-        str | None, typer.Option(help="Send the batches to this Dask scheduler (tcp://…), or 'local'.")
-    ] = None,
+    jobs: options.Jobs = None,
+    dask: options.Dask = None,
     data: options.Data = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the table.")] = False,
     json_file: options.Json = None,
 ) -> None:
     """Classify light curves: probability per class, best class, entropy and disagreement of the members."""
-    from lcdvt.prediction import predict as classify
+    from lcdvt.results.predict import predict as classify
 
     with progress_display("predict") as progress:
         result = classify(

@@ -21,10 +21,10 @@ def report(
     json_file: options.Json = None,
 ) -> None:
     """Write tables, maps, light curves and settings of runs into one HTML file to send to co-authors."""
-    from lcdvt.report.writing import write_report
+    from lcdvt.reports.write import report as write
 
     with progress_display("report", "runs") as progress:
-        result = write_report(runs, output, data=data, seed=seed, force=force, progress=progress)
+        result = write(runs, output, data=data, seed=seed, force=force, progress=progress)
     if json_file:
         write_json(json_file, {"report": str(result.path), "runs": result.tables})
     marked = " (simulated)" if result.simulated else ""

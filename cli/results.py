@@ -5,18 +5,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lcdvt.cli.console import err, out
+from lcdvt.cli.wording import in_options
 
 if TYPE_CHECKING:
-    from lcdvt.protocol import RunResult
+    from lcdvt.run import Run
 
 PROBLEMS_SHOWN = 10
 
 
-def print_run(result: "RunResult", json_file: Path | None = None) -> None:
+def print_run(result: "Run", json_file: Path | None = None) -> None:
     """Print a run's table and what to do with the run; write the table's numbers where a file is wanted."""
-    from lcdvt.table_formats import to_rich
+    from lcdvt.tables.formats import to_rich
 
-    for problem in result.problems:
+    for problem in result.problems():
         err.print(f"lcdvt: {problem}", style="yellow")
     table = result.table()
     if table is None:
@@ -29,9 +30,9 @@ def print_run(result: "RunResult", json_file: Path | None = None) -> None:
     out.print(f"classify new light curves: lcdvt predict {result.name} PATH --out stars.parquet")
 
 
-def run_record(result: "RunResult") -> dict[str, Any]:
+def run_record(result: "Run") -> dict[str, Any]:
     """Return a run's numbers by row and class; no rows where nothing could be scored."""
-    from lcdvt.table_json import to_record
+    from lcdvt.tables.record import to_record
 
     table = result.table()
     return {"run": result.name, "folder": str(result.folder), **(to_record(table) if table else {"rows": []})}
@@ -40,19 +41,19 @@ def run_record(result: "RunResult") -> dict[str, Any]:
 def print_problems(problems: list[str], all_of_them: str = "`lcdvt ingest` lists all in its ingest.json") -> None:
     """Name the first files that could not be read, and say where the others are listed."""
     for problem in problems[:PROBLEMS_SHOWN]:
-        err.print(f"skipped: {problem}", style="yellow")
+        err.print(f"skipped: {in_options(problem)}", style="yellow")
     if len(problems) > PROBLEMS_SHOWN:
         err.print(f"… and {len(problems) - PROBLEMS_SHOWN} more: {all_of_them}")
 
 
 def write_json(path: Path, record: Any) -> None:
     """Write a result for scripts; an older file of that name is replaced in one piece."""
-    from lcdvt.workspace import write_atomically
+    from lcdvt.disk.atomic import write_text
 
     text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    write_atomically(path, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))
+    write_text(path, text)
 
 
-def split_names(listed: str | None) -> list[str] | None:
+def split_names(listed: str | None) -> tuple[str, ...] | None:
     """Return the names of a list separated by commas; none where none is given."""
-    return [name.strip() for name in listed.split(",")] if listed else None
+    return tuple(name.strip() for name in listed.split(",")) if listed else None

@@ -1,7 +1,6 @@
 """`lcdvt runs`: what was trained."""
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -9,11 +8,12 @@ import typer
 from lcdvt.cli import options
 from lcdvt.cli.console import out
 from lcdvt.cli.results import write_json
+from lcdvt.errors import WorkspaceError
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from lcdvt.run_comparison import Comparison
+    from lcdvt.results.comparison import Comparison
 
 app = typer.Typer(help="List the runs, show one, or compare several.", invoke_without_command=True)
 
@@ -23,7 +23,7 @@ def list_all(context: typer.Context, data: options.Data = None, json_file: optio
     """List the runs of the workspace."""
     if context.invoked_subcommand is not None:
         return
-    from lcdvt.run_list import describe_runs, runs_folder, unfinished_runs
+    from lcdvt.results.folder import describe_runs, runs_folder, unfinished_runs
 
     found, unfinished = describe_runs(data), unfinished_runs(data)
     if json_file:
@@ -34,7 +34,7 @@ def list_all(context: typer.Context, data: options.Data = None, json_file: optio
     from rich.table import Table
 
     from lcdvt.evaluate import Spread
-    from lcdvt.tables import Cell
+    from lcdvt.tables.table import Cell
 
     table = Table("run", "surveys", "classes", "labels", "members", "draws", "seed", "macro F1 (%)", box=None)
     for run in found:
@@ -58,9 +58,9 @@ def show(
     json_file: options.Json = None,
 ) -> None:
     """Print how a run was made, and its table."""
-    from lcdvt.run_list import CONFIG_FILE, StoreError, find_run, read_metrics, read_run_table
-    from lcdvt.table_formats import render, to_rich
-    from lcdvt.table_json import to_record
+    from lcdvt.results.folder import CONFIG_FILE, find_run, read_metrics, read_run_table
+    from lcdvt.tables.formats import render, to_rich
+    from lcdvt.tables.record import to_record
 
     folder = find_run(run, data)
     metrics, table = read_metrics(folder), read_run_table(folder)
@@ -69,7 +69,9 @@ def show(
         write_json(json_file, {"run": folder.name, "folder": str(folder), **rows})
     if form:
         if table is None:
-            raise StoreError(f"run {folder.name} has no table: every label was in use, and nothing could be scored.")
+            raise WorkspaceError(
+                f"run {folder.name} has no table: every label was in use, and nothing could be scored."
+            )
         typer.echo(render(table, form), nl=False)
         return
     out.print(f"run: {folder}")
@@ -94,10 +96,10 @@ def compare(
     json_file: options.Json = None,
 ) -> None:
     """Put the macro F1 of several runs beside each other, row by row."""
-    from lcdvt.run_comparison import compare_runs
-    from lcdvt.tables import MACRO
+    from lcdvt.results.comparison import compare as put_side_by_side
+    from lcdvt.tables.table import MACRO
 
-    comparison = compare_runs(list[str | Path](runs), data)
+    comparison = put_side_by_side(*runs, data=data)
     for column in comparison.columns if classes else (MACRO,):
         out.print(_comparison_table(comparison, column))
     for run, note in comparison.notes.items():
@@ -112,8 +114,8 @@ def _comparison_table(comparison: "Comparison", column: str) -> "Table":
     from rich.table import Table
     from rich.text import Text
 
-    from lcdvt.table_escapes import printable
-    from lcdvt.tables import MACRO
+    from lcdvt.tables.escapes import printable
+    from lcdvt.tables.table import MACRO
 
     title = f"{column} (%)" if column == MACRO else f"F1 of {column} (%)"
     table = Table(title=Text(printable(title)), title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))

@@ -20,7 +20,7 @@ def simulate(
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier simulation in the folder.")] = False,
 ) -> None:
     """Write a simulated survey: real class mix, cadence, noise and file format, and the truth in truth.csv."""
-    from lcdvt.simulator.run import simulate as run_simulation
+    from lcdvt.simulator.simulate import simulate as run_simulation
 
     finished = 0
     try:

@@ -31,7 +31,7 @@ def suggest(
     """
     from rich.table import Table
 
-    from lcdvt.suggestion import suggest as choose
+    from lcdvt.results.suggest import suggest as choose
 
     result = choose(
         run, n, per_class=per_class, unlabelled=unlabelled, out=output, seed=seed, data=data, force=force

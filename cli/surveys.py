@@ -84,35 +84,13 @@ def new(
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing description.")] = False,
 ) -> None:
     """Look at a light-curve file and write a TOML description that reads it, guesses marked."""
-    from lcdvt.catalogs.describe import describe
-    from lcdvt.catalogs.look import look_at
-    from lcdvt.catalogs.reader import read_file
-    from lcdvt.catalogs.survey_toml import survey_from_toml
-    from lcdvt.epochs import block_from_raw
-    from lcdvt.errors import LcdvtError, SurveyError
-    from lcdvt.workspace import write_atomically
+    from lcdvt.ingestion.new_survey import new_survey
 
-    target = output or Path(f"{name}.toml")
-    if target.exists() and not force:
-        raise LcdvtError(f"{target} exists: use --force to overwrite it, or --out for another place.")
-    sample = look_at(file)
-    text = describe(name, sample)
-    survey = survey_from_toml(text, str(target))
-    curves = read_file(survey, sample.content, str(file))
-    problems = curves.problems
-    block = block_from_raw(survey, curves)
-    if not block.objects:
-        # Limits such as >18.2 are the file's trouble, not the description's: it is tried on the other lines.
-        block = block_from_raw(survey, read_file(survey, sample.without_limits(), str(file)))
-    if not block.objects:
-        reason = problems[0] if problems else "no valid epoch was found"
-        raise SurveyError(f"{file} could not be described: {reason}")
-    write_atomically(target, lambda path: path.write_text(text, encoding="utf-8"))
-    what = file.name if sample.is_whole_file else f"the beginning of {file.name}"
-    out.print(f"{target} reads {what}: {len(block.objects)} objects, {block.mjd.size} epochs.")
-    if problems:
-        err.print(f"lcdvt: ingest will skip part of it: {problems[0]}", style="yellow")
-    for line in text.splitlines():
-        if "guess" in line and not line.startswith("#"):
-            out.print(f"  {line}", highlight=False)
-    out.print(f"Check the guesses, then: lcdvt ingest FOLDER --survey {target}")
+    made = new_survey(name, file, output, force=force)
+    what = file.name if made.is_whole_file else f"the beginning of {file.name}"
+    out.print(f"{made.path} reads {what}: {made.objects} objects, {made.epochs} epochs.")
+    if made.problems:
+        err.print(f"lcdvt: ingest will skip part of it: {made.problems[0]}", style="yellow")
+    for line in made.guesses:
+        out.print(f"  {line}", highlight=False)
+    out.print(f"Check the guesses, then: lcdvt ingest FOLDER --survey {made.path}")

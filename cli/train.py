@@ -1,35 +1,27 @@
 """`lcdvt train`: one survey learned from its own labels."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lcdvt.cli import options
 from lcdvt.cli.completion import survey_names
 from lcdvt.cli.console import progress_display
-from lcdvt.cli.results import print_run, split_names
+from lcdvt.cli.expanded import takes
+from lcdvt.cli.results import print_run
+from lcdvt.cli.run_options import draw_workers, train_options
+
+if TYPE_CHECKING:
+    from lcdvt.parallel.executors import Workers
+    from lcdvt.protocol.plan import RunOptions
 
 
+@takes(how=train_options, workers=draw_workers)
 def train(
     survey: Annotated[str, typer.Option(help="An ingested survey with labels.", autocompletion=survey_names)],
+    how: "RunOptions",
+    workers: "Workers",
     labels: Annotated[str, typer.Option(help="Labels to use: all, 10%, 0.1, 25 or 3/class.")] = "all",
-    classes: Annotated[
-        str | None, typer.Option(help="Classes to tell apart, separated by commas; default: all with labels.")
-    ] = None,
-    mode: Annotated[str, typer.Option(help="semi-supervised (unlabelled objects help) or supervised.")] = (
-        "semi-supervised"
-    ),
-    preset: options.Preset = "tied",
-    steps: options.Steps = None,
-    members: options.Members = 10,
-    repeats: Annotated[int, typer.Option(help="Draws of labels; with all labels, folds held out in turn.")] = 5,
-    seed: options.Seed = 0,
-    rows: Annotated[
-        str, typer.Option(help="Rivals, separated by commas: forest-target, svm-target, label-spreading.")
-    ] = "forest-target,dvt-top-cycle",
-    device: options.Device = "auto",
-    jobs: options.Jobs = None,
-    dask: options.Dask = None,
     name: Annotated[str | None, typer.Option(help="The run's name; default: the survey's.")] = None,
     data: options.Data = None,
     force: options.Force = False,
@@ -39,12 +31,9 @@ def train(
 
     Interrupt it whenever you like: the same command goes on with the draws that are missing.
     """
-    from lcdvt.training_run import train as run
+    from lcdvt.protocol.carry_out import RunPlace
+    from lcdvt.protocol.train import run_train
 
     with progress_display("train", "draws") as progress:
-        result = run(
-            survey, labels, classes=split_names(classes), mode=mode, preset=preset, steps=steps, members=members,  # type: ignore[arg-type]
-            repeats=repeats, seed=seed, rows=split_names(rows), device=device, jobs=jobs, dask=dask, name=name,
-            data=data, force=force, progress=progress,
-        )  # fmt: skip
+        result = run_train(survey, labels, how, RunPlace(name or survey, data, force), workers, progress)
     print_run(result, json_file)

@@ -1,30 +1,27 @@
-"""`lcdvt transfer`: labels of one survey carried to another."""
+"""`lcdvt transfer` and `lcdvt ensemble`: labels of one survey carried to another."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lcdvt.cli import options
 from lcdvt.cli.console import progress_display
-from lcdvt.cli.results import print_run, split_names
+from lcdvt.cli.expanded import takes
+from lcdvt.cli.results import print_run
+from lcdvt.cli.run_options import PAPERS_OPTIONS, draw_workers, transfer_options
+
+if TYPE_CHECKING:
+    from lcdvt.parallel.executors import Workers
+    from lcdvt.protocol.plan import TransferOptions
 
 
+@takes(how=transfer_options, workers=draw_workers)
 def transfer(
     source: options.Sources,
     target: options.Target,
+    how: "TransferOptions",
+    workers: "Workers",
     labels: options.TargetLabels = "1%",
-    source_labels: options.SourceLabels = "all",
-    classes: options.Classes = None,
-    mode: options.TransferMode = "multi-task",
-    preset: options.Preset = "taught",
-    steps: options.Steps = None,
-    members: options.Members = 10,
-    repeats: options.Repeats = 3,
-    seed: options.Seed = 0,
-    rows: options.Rows = None,
-    device: options.Device = "auto",
-    jobs: options.Jobs = None,
-    dask: options.Dask = None,
     name: Annotated[str | None, typer.Option(help="The run's name; default: SOURCE-TARGET.")] = None,
     data: options.Data = None,
     force: options.Force = False,
@@ -34,13 +31,35 @@ def transfer(
 
     Interrupt it whenever you like: the same command goes on with the draws that are missing.
     """
-    from lcdvt.transfer_run import transfer as run
+    from lcdvt.protocol.carry_out import RunPlace
+    from lcdvt.protocol.transfer import run_transfer, transfer_name
 
+    place = RunPlace(name or transfer_name(source, target), data, force)
     with progress_display("transfer", "label draws") as progress:
-        result = run(
-            source, target, labels, source_labels=source_labels, mode=mode,  # type: ignore[arg-type]
-            classes=split_names(classes), preset=preset, steps=steps, members=members, repeats=repeats, seed=seed,
-            rows=split_names(rows), device=device, jobs=jobs, dask=dask, name=name, data=data, force=force,
-            progress=progress,
-        )  # fmt: skip
+        result = run_transfer(source, target, labels, how, place, workers, progress)
+    print_run(result, json_file)
+
+
+@takes(how=PAPERS_OPTIONS, workers=draw_workers)
+def ensemble(
+    source: options.Sources,
+    target: options.Target,
+    how: "TransferOptions",
+    workers: "Workers",
+    labels: options.TargetLabels = "1%",
+    name: Annotated[str | None, typer.Option(help="The run's name; default: SOURCE-TARGET-ensemble.")] = None,
+    data: options.Data = None,
+    force: options.Force = False,
+    json_file: options.Json = None,
+) -> None:
+    """Carry labels over by the paper's full protocol: ten draws of labels, ten models each, and the rivals.
+
+    Interrupt it whenever you like: the same command goes on with the draws that are missing.
+    """
+    from lcdvt.protocol.carry_out import RunPlace
+    from lcdvt.protocol.transfer import ensemble_name, run_transfer
+
+    place = RunPlace(name or ensemble_name(source, target), data, force)
+    with progress_display("ensemble", "label draws") as progress:
+        result = run_transfer(source, target, labels, how, place, workers, progress)
     print_run(result, json_file)

@@ -10,9 +10,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from lcdvt.latent_map import plot_latent, sample_survey
-from lcdvt.store import load_run
-from lcdvt.workspace import open_survey
+from lcdvt.figures.latent_map import plot_latent
+from lcdvt.results.latent import sample_survey
+from lcdvt.results.saved import load_run
+from lcdvt.workspace.survey import open_survey
 
 ROOT = Path(__file__).parents[1]
 BEGIN, END = "<!-- demo: begin (python docs/make_demo.py) -->", "<!-- demo: end -->"

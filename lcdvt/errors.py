@@ -4,12 +4,13 @@
 class LcdvtError(Exception):
     """A problem the user can solve: what is wrong, where, what to do.
 
-    The command line prints the message without a traceback and ends with exit code 2.
+    The command line prints the message without a traceback and ends with exit code 2. The children are as many as
+    somebody has a reason to tell apart; a new verb needs none of its own.
     """
 
 
 class InputFileError(LcdvtError):
-    """A file cannot be read as what it should be."""
+    """A file that the user gave cannot be read as what it should be."""
 
 
 class SurveyError(LcdvtError):
@@ -17,4 +18,21 @@ class SurveyError(LcdvtError):
 
 
 class WorkspaceError(LcdvtError):
-    """The workspace lacks something, or holds something damaged."""
+    """The workspace, or a run in it, lacks something, or holds something damaged."""
+
+
+class SettingsError(LcdvtError):
+    """An option or a configuration that cannot be used, alone or with the others."""
+
+
+class DatasetError(LcdvtError):
+    """Features, labels or predictions from which nothing can be learned or scored."""
+
+
+class TrainingError(LcdvtError):
+    """Training that broke down on the way."""
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of what an error says, or its kind where it says nothing: libraries like to write pages."""
+    return next(iter(str(error).splitlines()), type(error).__name__)

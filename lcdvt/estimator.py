@@ -21,24 +21,24 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from lcdvt.config import from_table
-from lcdvt.dataset import UNLABELLED, SurveyRows
-from lcdvt.draw_scores import transfer_problem
+from lcdvt.dataset.dataset import UNLABELLED, SurveyRows
+from lcdvt.dataset.scaling import ScalingChoice, ScalingMethod, fit_scaler
+from lcdvt.disk.toml_config import from_table
 from lcdvt.dvt.config import DVTConfig, PresetName, TrainingConfig, TrainingMode
 from lcdvt.dvt.config import preset as named_preset
 from lcdvt.dvt.data import TrainingData
 from lcdvt.dvt.ensemble import predict as predict_members
 from lcdvt.dvt.train import resolve_device, train
-from lcdvt.errors import LcdvtError
-from lcdvt.scaling import ScalingChoice, ScalingMethod, fit_scaler
-from lcdvt.teaching import taught_classes
+from lcdvt.errors import DatasetError, LcdvtError
+from lcdvt.protocol.draw import transfer_problem
+from lcdvt.protocol.teaching import taught_classes
 
 LARGEST_SEED: Final = 2**31 - 1
 NO_DOMAIN: Final = 1
 """Of every row where no domain was given."""
 
 
-class EstimatorError(LcdvtError, ValueError):
+class EstimatorError(DatasetError, ValueError):
     """Rows, labels or domains that DVT cannot learn from; a ValueError too, as scikit-learn's users expect."""
 
 

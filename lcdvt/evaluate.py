@@ -4,17 +4,14 @@ Pure functions on arrays. `truth` holds class numbers, `proba` is (objects, clas
 (−1) are left out, so that a caller may pass all objects, or `score` with a mask of those to be scored.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import entr
 
-from lcdvt.errors import LcdvtError
-
-
-class EvaluationError(LcdvtError):
-    """Predictions that cannot be scored."""
+from lcdvt.errors import DatasetError
 
 
 @dataclass(frozen=True)
@@ -37,7 +34,7 @@ class Score:
 
 
 @dataclass(frozen=True)
-class DrawScores:
+class RowScores:
     """One row of a table: its labels, and its score in every label draw."""
 
     name: str
@@ -121,6 +118,22 @@ def reliability(truth: NDArray[np.integer], proba: NDArray[np.floating], bins: i
     return ReliabilityBins(edges, count, mean_confidence, accuracy)
 
 
+def pooled_reliability(draws: Sequence[ReliabilityBins]) -> ReliabilityBins:
+    """Return the bins of several draws as one."""
+    count = np.sum([bins.count for bins in draws], axis=0)
+    with np.errstate(invalid="ignore"):
+        confidence, accuracy = (
+            np.sum([np.nan_to_num(getattr(bins, name)) * bins.count for bins in draws], axis=0) / count
+            for name in ("confidence", "accuracy")
+        )
+    return ReliabilityBins(draws[0].edges, count, confidence, accuracy)
+
+
+def entropy(proba: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Return the entropy of each row of probabilities in nats."""
+    return np.sum(entr(proba), axis=-1)
+
+
 def expected_calibration_error(truth: NDArray[np.integer], proba: NDArray[np.floating], bins: int = 10) -> float:
     """Return the mean distance between confidence and accuracy (Naeini et al. 2015), equal-width bins."""
     return reliability(truth, proba, bins).expected_calibration_error
@@ -146,15 +159,15 @@ def score(
         Which objects count; the paper scores those whose label was not drawn. All by default.
     """
     if proba.shape != (len(truth), len(classes)):
-        raise EvaluationError(
+        raise DatasetError(
             f"probabilities of shape {proba.shape} for {len(truth)} objects and {len(classes)} classes do not fit; "
             "give one row for each object and one column for each class."
         )
     counted = (truth >= 0) if scored is None else (truth >= 0) & scored
     if not counted.any():
-        raise EvaluationError("no object is left to score: keep some labelled target objects out of the label draw.")
+        raise DatasetError("no object is left to score: keep some labelled target objects out of the label draw.")
     if not np.isfinite(proba[counted]).all():
-        raise EvaluationError("a probability is not a number: look for missing features that the model cannot take.")
+        raise DatasetError("a probability is not a number: look for missing features that the model cannot take.")
     truth, proba = truth[counted], proba[counted]
     f1 = f1_by_class(truth, proba.argmax(axis=1), len(classes))
     return Score(
@@ -168,5 +181,5 @@ def spread(values: Iterable[float]) -> Spread:
     """Return mean and sample standard deviation (n − 1) over draws."""
     listed = np.array(list(values), dtype=np.float64)
     if not len(listed):
-        raise EvaluationError("there is no value to average: no draw has this class.")
+        raise DatasetError("there is no value to average: no draw has this class.")
     return Spread(float(listed.mean()), float(listed.std(ddof=1)) if len(listed) > 1 else None)

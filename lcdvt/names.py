@@ -24,3 +24,19 @@ def n_epochs_column(band: str) -> str:
 
 # The canonical classes of the toolkit; a survey may add others under their own names.
 CANONICAL_CLASSES: Final = ("CEP", "EB", "LPV", "QSO", "RRLYR")
+
+# Of the features, what other rooms ask for by name.
+PERIOD: Final = "Period"
+
+# The table of predictions, one row for each object.
+PREDICTED: Final = "predicted"
+ENTROPY: Final = "entropy"
+DISAGREEMENT: Final = "disagreement"
+OTHER_SCORE: Final = "other_score"
+IN_DRAW: Final = "in_draw"
+REASON: Final = "reason"
+
+
+def probability_column(label: str) -> str:
+    """Return the predictions' column that holds the probability of the class `label`."""
+    return f"p_{label}"

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
 
+from lcdvt.errors import DatasetError
 from lcdvt.evaluate import (
-    DrawScores,
-    EvaluationError,
+    RowScores,
     Score,
     confusion_matrix,
     expected_calibration_error,
@@ -94,7 +94,7 @@ def test_a_score_counts_only_the_objects_asked_for() -> None:
     ],
 )
 def test_what_cannot_be_scored_is_said(truth: np.ndarray, proba: np.ndarray, sentence: str) -> None:
-    with pytest.raises(EvaluationError, match=sentence):
+    with pytest.raises(DatasetError, match=sentence):
         score(truth, proba, CLASSES)
 
 
@@ -102,11 +102,11 @@ def test_spread_over_draws() -> None:
     assert spread([0.5]).deviation is None
     both = spread([0.4, 0.6])
     assert both.mean == pytest.approx(0.5) and both.deviation == pytest.approx(np.std([0.4, 0.6], ddof=1))
-    with pytest.raises(EvaluationError, match="no draw has this class"):
+    with pytest.raises(DatasetError, match="no draw has this class"):
         spread([])
 
 
 def test_a_rows_column_skips_draws_without_the_class() -> None:
     draws = (Score({"CEP": 0.5, "EB": 0.7}, 0.6, 0.1), Score({"EB": 0.9}, 0.9, 0.1))
-    row = DrawScores("svm-target", "Target labels", "SVM", False, draws)
+    row = RowScores("svm-target", "Target labels", "SVM", False, draws)
     assert row.column("CEP") == [0.5] and row.column("EB") == [0.7, 0.9] and row.column() == [0.6, 0.9]

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier
 from sklearn.impute import SimpleImputer
 
-from lcdvt.baselines.problem import BaselineError, TransferProblem
-from lcdvt.dataset import UNLABELLED
+from lcdvt.baselines.problem import TransferProblem
+from lcdvt.errors import DatasetError
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,12 @@ def fit_classes(
     Features that no labelled object has are left out: nothing can be learned of them, and boosting cannot bin them.
     """
     if not len(y):
-        raise BaselineError("a baseline has no labelled object to learn from: draw some labels, or leave its row out.")
+        raise DatasetError("a baseline has no labelled object to learn from: draw some labels, or leave its row out.")
     if len(np.unique(y)) == 1:
         estimator = DummyClassifier(strategy="most_frequent")
     features = ~np.isnan(x).all(axis=0)
     if not features.any():
-        raise BaselineError("no labelled object has any feature: extract features first, or leave the row out.")
+        raise DatasetError("no labelled object has any feature: extract features first, or leave the row out.")
     estimator.fit(x[:, features], y, sample_weight=weights)
     return ClassProbabilities(estimator, n_classes, features)
 
@@ -70,19 +70,3 @@ def balanced_weights(y: NDArray[np.integer]) -> NDArray[np.float64]:
     """Return weights of mean one with which every class weighs the same."""
     _, place, counts = np.unique(y, return_inverse=True, return_counts=True)
     return len(y) / (len(counts) * counts[place])
-
-
-def stratified_folds(y: NDArray[np.integer], folds: int, seed: int) -> NDArray[np.int64]:
-    """Deal the labelled objects of each class out to folds; unlabelled ones get −1.
-
-    A class with fewer objects than folds is allowed: its objects then lie in different folds.
-    """
-    generator = np.random.default_rng(seed)
-    fold = np.full(len(y), UNLABELLED, dtype=np.int64)
-    dealt = 0
-    for number in np.unique(y[y != UNLABELLED]):
-        places = generator.permutation(np.flatnonzero(y == number))
-        # each class goes on where the last one stopped, so that small classes do not all fill the first fold
-        fold[places] = (dealt + np.arange(len(places))) % folds
-        dealt += len(places)
-    return fold

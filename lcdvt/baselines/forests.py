@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
-from lcdvt.baselines.fitting import ClassProbabilities, fit_classes, stratified_folds
+from lcdvt.baselines.fitting import ClassProbabilities, fit_classes
 from lcdvt.baselines.problem import TransferProblem
+from lcdvt.dataset.folds import stratified_folds
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from lcdvt.baselines.fitting import pooled_imputer
-from lcdvt.baselines.problem import BaselineError, TransferProblem
+from lcdvt.baselines.problem import TransferProblem
+from lcdvt.errors import DatasetError
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class LabelSpreading:
         """Spread the labels over all target objects."""
         labelled = np.flatnonzero(problem.target_y >= 0)
         if not len(labelled):
-            raise BaselineError("label spreading needs at least one target label: draw some, or leave its row out.")
+            raise DatasetError("label spreading needs at least one target label: draw some, or leave its row out.")
         objects, features = problem.target_x.shape
         dimensions = min(self.config.dimensions, objects, features)
         imputer = pooled_imputer(problem)

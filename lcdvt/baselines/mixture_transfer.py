@@ -24,7 +24,8 @@ from sklearn.mixture import GaussianMixture
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from lcdvt.baselines.fitting import pooled_imputer
-from lcdvt.baselines.problem import BaselineError, TransferProblem
+from lcdvt.baselines.problem import TransferProblem
+from lcdvt.errors import DatasetError
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,7 @@ class MixtureTransfer:
     def fit(self, problem: TransferProblem, seed: int) -> None:
         """Fit the mixtures on the source's labels and the map on the target's features."""
         if not (problem.source_y >= 0).any():
-            raise BaselineError("the mixture transfer needs labelled source objects: label some, or leave it out.")
+            raise DatasetError("the mixture transfer needs labelled source objects: label some, or leave it out.")
         imputer = pooled_imputer(problem)
         pooled = imputer.transform(np.concatenate([problem.source_x, problem.target_x])).astype(np.float64)
         dimensions = min(self.config.dimensions, *pooled.shape)

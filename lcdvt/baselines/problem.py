@@ -6,12 +6,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from lcdvt.dataset import UNLABELLED
-from lcdvt.errors import LcdvtError
-
-
-class BaselineError(LcdvtError):
-    """A baseline that is unknown, or that has nothing to learn from."""
+from lcdvt.dataset.dataset import UNLABELLED
+from lcdvt.errors import DatasetError
 
 
 @dataclass(frozen=True)
@@ -41,13 +37,13 @@ class TransferProblem:
     def __post_init__(self) -> None:
         for survey, x, y in (("source", self.source_x, self.source_y), ("target", self.target_x, self.target_y)):
             if x.ndim != 2 or y.shape != (len(x),):
-                raise BaselineError(f"{survey}: features {x.shape} and labels {y.shape}; give one label for each row.")
+                raise DatasetError(f"{survey}: features {x.shape} and labels {y.shape}; give one label for each row.")
             if len(y) and not UNLABELLED <= y.min() <= y.max() < len(self.classes):
-                raise BaselineError(
+                raise DatasetError(
                     f"{survey}: class numbers must lie in −1 … {len(self.classes) - 1}; mend the labels."
                 )
         if self.source_x.shape[1] != self.target_x.shape[1]:
-            raise BaselineError(
+            raise DatasetError(
                 f"the source has {self.source_x.shape[1]} features and the target {self.target_x.shape[1]}; "
                 "give both the same columns."
             )

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from lcdvt.baselines.fitting import ClassProbabilities
 from lcdvt.baselines.problem import TransferProblem
 from lcdvt.baselines.weighted import WeightedBothSurveys, WeightedConfig, boosting, fit_groups
-from lcdvt.dataset import UNLABELLED
+from lcdvt.dataset.dataset import UNLABELLED
 
 LEAST_PROBABILITY: Final = 1e-3
 # Enough to learn a survey's ways from; one with millions of objects shall not take hours.

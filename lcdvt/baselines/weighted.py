@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from lcdvt.baselines.fitting import ClassProbabilities, balanced_weights, fit_classes, stratified_folds
+from lcdvt.baselines.fitting import ClassProbabilities, balanced_weights, fit_classes
 from lcdvt.baselines.forests import ForestConfig
 from lcdvt.baselines.problem import TransferProblem
+from lcdvt.dataset.folds import stratified_folds
 
 LEAST_PROBABILITY: Final = 1e-3
 

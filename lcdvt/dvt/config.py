@@ -4,10 +4,12 @@ The paper's Table 1 calls the weight of the unlabelled term λ where the text ca
 the learning rate where the text uses it for the weight of the source's task; here each has one name.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Literal
 
-from lcdvt.config import ConfigError
+from lcdvt.disk.toml_config import from_table, read_table
+from lcdvt.errors import SettingsError
 
 PresetName = Literal["paper", "tied", "taught", "robust"]
 TrainingMode = Literal["supervised", "semi-supervised", "transfer", "multi-task"]
@@ -70,11 +72,11 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         if self.latent < 1 or any(width < 1 for width in (*self.shared, *self.specific)):
-            raise ConfigError("model: every layer needs a width of at least 1; correct shared, specific or latent.")
+            raise SettingsError("model: every layer needs a width of at least 1; correct shared, specific or latent.")
         if not self.shared:
-            raise ConfigError("model.shared is empty: without shared layers nothing is transferred; give widths.")
+            raise SettingsError("model.shared is empty: without shared layers nothing is transferred; give widths.")
         if self.component_sigma <= 0:
-            raise ConfigError(f"model.component_sigma = {self.component_sigma}: give a value above 0.")
+            raise SettingsError(f"model.component_sigma = {self.component_sigma}: give a value above 0.")
 
 
 @dataclass(frozen=True)
@@ -117,9 +119,9 @@ class ObjectiveConfig:
     def __post_init__(self) -> None:
         for name in ("unlabelled_weight", "source_weight"):
             if not 0 <= getattr(self, name) <= 1:
-                raise ConfigError(f"objective.{name} = {getattr(self, name)}: give a value between 0 and 1.")
+                raise SettingsError(f"objective.{name} = {getattr(self, name)}: give a value between 0 and 1.")
         if self.temperature <= 0:
-            raise ConfigError(f"objective.temperature = {self.temperature}: give a value above 0.")
+            raise SettingsError(f"objective.temperature = {self.temperature}: give a value above 0.")
 
 
 @dataclass(frozen=True)
@@ -169,17 +171,17 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         for name, least in (("steps", 1), ("check_every", 1), ("patience", 1), ("unlabelled_batch", 1)):
             if getattr(self, name) < least:
-                raise ConfigError(f"training.{name} = {getattr(self, name)}: give at least {least}.")
+                raise SettingsError(f"training.{name} = {getattr(self, name)}: give at least {least}.")
         for name in ("labelled_batch", "held_out", "shift_pixels"):
             if getattr(self, name) < 0:
-                raise ConfigError(f"training.{name} = {getattr(self, name)}: give 0 or more.")
+                raise SettingsError(f"training.{name} = {getattr(self, name)}: give 0 or more.")
         if self.stop in ("bound", "agreement") and self.held_out == 0:
-            raise ConfigError(f"training.stop = {self.stop!r} needs objects to measure on: set training.held_out.")
+            raise SettingsError(f"training.stop = {self.stop!r} needs objects to measure on: set training.held_out.")
 
 
 @dataclass(frozen=True)
 class TeachingConfig:
-    """How trees classify the unlabelled target for DVT to learn from (`lcdvt.teaching`).
+    """How trees classify the unlabelled target for DVT to learn from (`lcdvt.protocol.teaching`).
 
     Parameters
     ----------
@@ -206,9 +208,9 @@ class TeachingConfig:
 
     def __post_init__(self) -> None:
         if self.folds < 1 or self.students < 1 or self.self_training_rounds < 0:
-            raise ConfigError("teaching: give at least one fold and one student, and no negative number of rounds.")
+            raise SettingsError("teaching: give at least one fold and one student, and no negative number of rounds.")
         if not 0 < self.confident_share <= 1:
-            raise ConfigError(f"teaching.confident_share = {self.confident_share}: give a value above 0, up to 1.")
+            raise SettingsError(f"teaching.confident_share = {self.confident_share}: give a value above 0, up to 1.")
 
 
 @dataclass(frozen=True)
@@ -247,6 +249,24 @@ _PRESETS: dict[str, DVTConfig] = {
 }
 
 
+def choose_preset(chosen: str | Path | DVTConfig) -> DVTConfig:
+    """Return the numbers of a named preset, of a TOML file, or as they are given.
+
+    Parameters
+    ----------
+    chosen
+        A name, a path that ends in .toml (`lcdvt tune` writes such a file, and each run keeps its own), or the numbers.
+    """
+    if isinstance(chosen, DVTConfig):
+        return chosen
+    if not str(chosen).endswith(".toml"):
+        return preset(str(chosen))
+    table = read_table(Path(chosen))
+    if "format" in table:  # a run's own file, which also says what the run was about
+        table = {each.name: table[each.name] for each in fields(DVTConfig) if each.name in table}
+    return from_table(DVTConfig, table, str(chosen))
+
+
 def preset(name: str) -> DVTConfig:
     """Return a named set of numbers.
 
@@ -255,5 +275,7 @@ def preset(name: str) -> DVTConfig:
     of the target's unlabelled objects first. `robust` is its untied sibling with noisier inputs.
     """
     if name not in _PRESETS:
-        raise ConfigError(f"there is no preset named {name!r}; choose from {', '.join(_PRESETS)}.")
+        raise SettingsError(
+            f"there is no preset named {name!r}; choose from {', '.join(_PRESETS)}, or give a file that ends in .toml."
+        )
     return _PRESETS[name]

@@ -11,12 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lcdvt.dataset import UNLABELLED, SurveyRows
-from lcdvt.errors import LcdvtError
-
-
-class TrainingDataError(LcdvtError):
-    """What should be learned from cannot be learned from."""
+from lcdvt.dataset.dataset import UNLABELLED, SurveyRows
+from lcdvt.errors import DatasetError
 
 
 @dataclass(frozen=True)
@@ -61,9 +57,7 @@ class TrainingData:
     ) -> "TrainingData":
         """Check the surveys' rows and lay them out for `members` members."""
         if len(classes) < 2:
-            raise TrainingDataError(
-                f"{len(classes)} class is not enough to classify: give labels of at least two classes."
-            )
+            raise DatasetError(f"{len(classes)} class is not enough to classify: give labels of at least two classes.")
         widths = tuple(survey.x.shape[-1] for survey in surveys)
         widest = max(widths)
         pieces, masks, offset = [], [], 0
@@ -102,24 +96,22 @@ class TrainingData:
 def _check(survey: SurveyRows, classes: Sequence[str], members: int) -> None:
     for name, array, own in (("features", survey.x, 3), ("labels", survey.y, 2)):
         if array.ndim == own and len(array) != members:
-            raise TrainingDataError(
-                f"{survey.name}: {name} of {len(array)} members for {members}; give one per member."
-            )
+            raise DatasetError(f"{survey.name}: {name} of {len(array)} members for {members}; give one per member.")
     if survey.x.shape[-2] != survey.y.shape[-1]:
-        raise TrainingDataError(
+        raise DatasetError(
             f"{survey.name}: {survey.x.shape[-2]} objects have features and {survey.y.shape[-1]} have labels; "
             "give one label, or −1, for each object."
         )
     if np.isinf(survey.x).any():
-        raise TrainingDataError(
+        raise DatasetError(
             f"{survey.name}: {int(np.isinf(survey.x).sum())} features are infinite; "
             "make them NaN (missing) or mend the feature."
         )
     if survey.y.size and (survey.y.max() >= len(classes) or survey.y.min() < UNLABELLED):
-        raise TrainingDataError(f"{survey.name}: labels must be class numbers 0 to {len(classes) - 1}, or −1.")
+        raise DatasetError(f"{survey.name}: labels must be class numbers 0 to {len(classes) - 1}, or −1.")
     lone = (survey.y != UNLABELLED).sum(axis=-1).min() if survey.y.size else 0
     if lone == 0:
-        raise TrainingDataError(
+        raise DatasetError(
             f"{survey.name}: no object is labelled; DVT needs a few labels in every survey, so draw more of them."
         )
 
@@ -133,6 +125,6 @@ def _check_classes(label_classes: list[list[Tensor]], classes: Sequence[str]) ->
         counts = torch.bincount(torch.cat(member), minlength=len(classes))
         empty = [name for name, count in zip(classes, counts.tolist(), strict=True) if count == 0]
         if empty:
-            raise TrainingDataError(
+            raise DatasetError(
                 f"class {empty[0]} has no labelled object in any survey: draw labels of it or leave the class out."
             )

@@ -35,11 +35,6 @@ class EnsemblePrediction:
         """The share of members whose own most probable class is another one, (objects,)."""
         return (self.members.argmax(-1) != self.class_number).float().mean(0)
 
-    @property
-    def entropy(self) -> Tensor:
-        """The entropy of the mean probability in nats, (objects,)."""
-        return torch.special.entr(self.probability).sum(-1)
-
 
 def predict(model: DVT, x: Tensor, survey: int) -> EnsemblePrediction:
     """Classify rows of one survey with all members in one batched pass.

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from lcdvt.config import ConfigError
 from lcdvt.dvt.config import ModelConfig
-from lcdvt.dvt.layers import MemberLayer, MemberLinear, Scope
+from lcdvt.dvt.networks import MemberLayer, MemberLinear, Scope
+from lcdvt.errors import SettingsError
 
 # The decoder's shared layers work on images of this size, whatever the surveys' sizes are.
 SHARED_SIDE = 4
@@ -87,7 +87,7 @@ class ConvolutionalNetworks(nn.Module):
         super().__init__()
         convolution = config.convolution
         if convolution is None:
-            raise ConfigError("model.convolution is missing: convolutional networks need their channels.")
+            raise SettingsError("model.convolution is missing: convolutional networks need their channels.")
         surveys, self.members, self.widths = len(widths), members, widths
         self.sides = tuple(_image_side(width) for width in widths)
         own: Scope = "tied" if config.heads == "tied" else "survey"
@@ -179,7 +179,7 @@ def _doubled(images: Tensor) -> Tensor:
 def _image_side(width: int) -> int:
     side = round(width**0.5)
     if side * side != width or side % REDUCTION:
-        raise ConfigError(
+        raise SettingsError(
             f"{width} features are not the pixels of a square image with a side that {REDUCTION} divides; "
             "use dense networks, or frame the images."
         )

@@ -3,11 +3,10 @@
 import torch
 from torch import Tensor, nn
 
-from lcdvt.config import ConfigError
 from lcdvt.dvt.config import ModelConfig
 from lcdvt.dvt.image_networks import ConvolutionalNetworks, MemberBatchNorm
-from lcdvt.dvt.layers import MemberLayer, MemberLinear, Scope
-from lcdvt.dvt.networks import DenseNetworks
+from lcdvt.dvt.networks import DenseNetworks, MemberLayer, MemberLinear, Scope
+from lcdvt.errors import SettingsError
 
 PREDICTION_ROWS = 4096
 
@@ -43,11 +42,11 @@ class DVT(nn.Module):
     def __init__(self, config: ModelConfig, members: int, widths: tuple[int, ...], classes: int) -> None:
         super().__init__()
         if config.latent < classes:
-            raise ConfigError(
+            raise SettingsError(
                 f"model.latent = {config.latent}, but {classes} classes need an axis each: give at least {classes}."
             )
         if len(set(widths)) > 1 and config.input_layer == "shared" and config.convolution is None:
-            raise ConfigError(
+            raise SettingsError(
                 f"the surveys have {', '.join(map(str, widths))} features, which a shared first layer cannot read: "
                 "set model.input_layer to 'survey', or use the features all surveys have."
             )

@@ -10,7 +10,7 @@ the target's F1 poorly where the surveys' layers are independent.
 import torch
 from torch import Tensor
 
-from lcdvt.dvt.batches import MEASUREMENT, member_generator, split_held_out
+from lcdvt.dvt.batch_stream import MEASUREMENT, member_generator, split_held_out
 from lcdvt.dvt.config import DVTConfig
 from lcdvt.dvt.data import TrainingData
 from lcdvt.dvt.latent import kl_to_components

@@ -7,25 +7,21 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from lcdvt.dvt.batches import STARTING_WEIGHTS, member_generator
+from lcdvt.dvt.batch_stream import STARTING_WEIGHTS, BatchStream, member_generator
 from lcdvt.dvt.config import DVTConfig
 from lcdvt.dvt.data import TrainingData
 from lcdvt.dvt.model import DVT
 from lcdvt.dvt.monitor import Monitor
-from lcdvt.dvt.objective import ObjectiveTerms, balanced_class_weights
+from lcdvt.dvt.objective import ObjectiveTerms, balanced_class_weights, objective_terms
 from lcdvt.dvt.optimiser import FlatAdam
 from lcdvt.dvt.snapshots import Snapshots
-from lcdvt.dvt.steps import PhaseSteps
-from lcdvt.errors import LcdvtError
-from lcdvt.memory import keep_freed_memory
-from lcdvt.progress import Progress, silent
+from lcdvt.errors import TrainingError
+from lcdvt.parallel.progress import Progress, silent
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-class TrainingError(LcdvtError):
-    """Training cannot start, or no member came through it."""
+PRIOR_MOMENTUM = 0.02
 
 
 @dataclass(frozen=True)
@@ -90,9 +86,9 @@ def resolve_device(name: str) -> torch.device:
     if name == "auto":
         name = next(device for device in ("cuda", "mps", "cpu") if available[device])
     if name not in available:
-        raise TrainingError(f"--device {name}: choose from auto, {', '.join(available)}.")
+        raise TrainingError(f"device={name}: choose from auto, {', '.join(available)}.")
     if not available[name]:
-        raise TrainingError(f"--device {name}: this machine has no such device; choose auto or cpu.")
+        raise TrainingError(f"device={name}: this machine has no such device; choose auto or cpu.")
     return torch.device(name)
 
 
@@ -138,8 +134,6 @@ def train(
     """
     if len(seeds) != data.members or len(set(seeds)) != len(seeds):
         raise TrainingError(f"{len(seeds)} seeds for {data.members} members: give one different seed for each.")
-    if data.rows.device.type == "cpu":
-        keep_freed_memory()
     return _Run(config, data, seeds, progress, on_checkpoint).run(resume)
 
 
@@ -269,3 +263,52 @@ class _Run:
             cycle=tuple(cycle[member] for member in alive),
             failures=self.failures,
         )
+
+
+class PhaseSteps:
+    """Trains all members on some of the surveys, one step after the other.
+
+    Parameters
+    ----------
+    model
+        The members; what is frozen stays as it is.
+    data
+        Laid out for as many members.
+    config
+        Networks, objective and training.
+    seeds
+        One for each member.
+    phase
+        Its number, from which the batches' random numbers follow.
+    surveys
+        Which surveys it trains on.
+    class_weights
+        (members, surveys, K) of these surveys, or None to weigh each labelled row the same.
+    """
+
+    def __init__(
+        self,
+        model: DVT,
+        data: TrainingData,
+        config: DVTConfig,
+        seeds: tuple[int, ...],
+        phase: int,
+        surveys: slice,
+        class_weights: Tensor | None = None,
+    ) -> None:
+        self.model, self.objective, self.surveys, self.class_weights = model, config.objective, surveys, class_weights
+        self.optimiser = FlatAdam(model, config.training)
+        self.stream = BatchStream(data, config, seeds, phase, surveys)
+
+    def take(self, number: int) -> tuple[ObjectiveTerms, Tensor]:
+        """Take the step of this number; return the terms and each member's loss before it."""
+        self.optimiser.zero_gradient()
+        terms, q = objective_terms(
+            self.model, self.stream.batch(number), self.objective, self.surveys, self.class_weights
+        )
+        loss = terms.total(self.objective)
+        loss.sum().backward()
+        self.optimiser.step(number)
+        if self.objective.class_prior == "estimated" and q.shape[-1]:
+            self.model.class_prior[:, self.surveys].lerp_(q.mean(-1), PRIOR_MOMENTUM)
+        return terms, loss.detach()

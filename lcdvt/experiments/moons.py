@@ -3,7 +3,7 @@
 Data as in the paper: 10000 red and 400 blue objects, half of them for training, 10 % of these labelled.
 The target has the classes reversed, is turned by 30° about (0.5, 0.5) and mapped by log10(x) + 1, with
 2.5 % labelled, so that the target's minority class has five labels. The paper gives neither the noise of
-the moons nor their place: here they fill [0.1, 0.9]² with a noise of 0.15, which `--noise` changes. Each survey's
+the moons nor their place: here they fill [0.1, 0.9]² with a noise of 0.15, which an option changes. Each survey's
 coordinates are standardised, without labels, before they enter the model.
 
 Two rows stand beside the result. The best that is possible knows both classes' densities and shares: whoever
@@ -13,21 +13,28 @@ surveys: this experiment shows that the model works, not that transfer or unlabe
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 from sklearn.datasets import make_moons
-from sklearn.metrics import f1_score
 from sklearn.svm import SVC
 
-from lcdvt.dataset import UNLABELLED, SurveyRows
-from lcdvt.draws import LabelBudget, draw_labels
+from lcdvt.dataset.dataset import UNLABELLED, SurveyRows
+from lcdvt.dataset.draws import LabelBudget, draw_labels
 from lcdvt.dvt.config import DVTConfig, preset
 from lcdvt.dvt.data import TrainingData
 from lcdvt.dvt.train import TrainingResult, resolve_device, train
-from lcdvt.progress import Progress, silent
+from lcdvt.evaluate import entropy as entropy_in_nats
+from lcdvt.evaluate import macro_f1
+from lcdvt.parallel.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from lcdvt.experiments.moons import MoonsResult
 
 CLASSES = ("red", "blue")
 SURVEYS = ("source", "target")
@@ -37,6 +44,9 @@ SVM_PENALTY = 10.0
 # A half circle as points, much closer to each other than the noise; without noise its density would be infinite.
 ARC_POINTS = 400
 SHARPEST_NOISE = 0.01
+
+
+RED, BLUE, VIOLET, GREEN = "#d1495b", "#3d7ea6", "#6a2c91", "#1f8a3b"
 
 
 @dataclass(frozen=True)
@@ -208,4 +218,40 @@ def _log_density(x: NDArray[np.float64], number: int, noise: float) -> NDArray[n
 
 
 def _macro_f1(truth: NDArray[np.integer], predicted: NDArray[np.integer]) -> float:
-    return 100 * float(f1_score(truth, predicted, average="macro"))
+    return 100 * macro_f1(truth, predicted, len(CLASSES))
+
+
+def moons_figure(result: "MoonsResult") -> "Figure":
+    """Predictions and their entropy on source and target, as in the paper's figure of the moons."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 8), layout="constrained")
+    axes: Any = figure.subplots(2, 2)
+    scores = (result.source_f1[0], result.target_f1[0])
+    titles = ("Source, semi-supervised", "Target, after transfer")
+    for row, (survey, probability) in enumerate(zip(result.surveys, result.probabilities, strict=True)):
+        predictions, entropies = axes[row]
+        x, predicted = survey.test_x, probability.argmax(-1)
+        for number, colour, name in ((0, RED, "predicted red"), (1, BLUE, "predicted blue")):
+            chosen = predicted == number
+            predictions.scatter(*x[chosen].T, s=5, color=colour, alpha=0.4, linewidths=0, label=name)
+        for number, colour, name in ((0, VIOLET, "labelled red"), (1, GREEN, "labelled blue")):
+            known = survey.x[survey.y == number]
+            # many labels would hide the predictions they led to
+            size = 22 if len(known) < 200 else 8
+            predictions.scatter(*known.T, s=size, color=colour, edgecolors="white", linewidths=0.5, label=name)
+        predictions.set_title(f"{titles[row]}: predictions (macro F1 {scores[row]:.1f} %)", fontsize=10)
+        entropy = entropy_in_nats(probability) / np.log(2)
+        order = np.argsort(entropy)
+        dots = entropies.scatter(*x[order].T, s=6, c=entropy[order], cmap="inferno", vmin=0, vmax=1, linewidths=0)
+        entropies.set_facecolor("0.25")
+        entropies.set_title(f"{titles[row]}: entropy", fontsize=10)
+        figure.colorbar(dots, ax=entropies, label="binary entropy (bits)")
+        entropies.set(xlim=predictions.get_xlim(), ylim=predictions.get_ylim())
+        for axis in (predictions, entropies):
+            axis.set(xlabel="x₁", ylabel="x₂")
+        labels = int((survey.y != UNLABELLED).sum())
+        legend = predictions.legend(loc="best", fontsize=8, markerscale=1.5, title=f"{labels} labels")
+        for handle in legend.legend_handles:
+            handle.set_alpha(1)
+    return figure

@@ -7,20 +7,20 @@ finished before is taken as it is, so that the same command goes on where it was
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from lcdvt.errors import LcdvtError
-from lcdvt.progress import Progress, silent
-from lcdvt.protocol import RunResult
-from lcdvt.published import PUBLISHED
-from lcdvt.transfer_run import ensemble
-from lcdvt.workspace import ingested_surveys, workspace_folder
+from lcdvt.errors import SettingsError
+from lcdvt.parallel.executors import EVERY_CORE, Workers
+from lcdvt.parallel.progress import Progress, silent
+from lcdvt.protocol.carry_out import RunPlace
+from lcdvt.protocol.plan import TransferOptions
+from lcdvt.protocol.transfer import run_transfer
+from lcdvt.run import Run
+from lcdvt.tables.published import PUBLISHED
+from lcdvt.workspace.folder import ingested_surveys, workspace_folder
 
+PAPERS_OPTIONS: Final = TransferOptions(repeats=10)
 PAIRS: Final[tuple[tuple[str, str], ...]] = tuple(PUBLISHED)
-
-
-class StarsError(LcdvtError):
-    """No pair of the paper's surveys is there."""
 
 
 @dataclass(frozen=True)
@@ -35,33 +35,37 @@ class StarsResult:
         By pair: the surveys that are not ingested.
     """
 
-    runs: tuple[RunResult, ...]
+    runs: tuple[Run, ...]
     left_out: dict[tuple[str, str], tuple[str, ...]]
 
 
 def run_stars(
     labels: str | float = "1%",
     *,
+    options: TransferOptions = PAPERS_OPTIONS,
+    workers: Workers = EVERY_CORE,
     name: str = "stars",
     data: str | Path | None = None,
     force: bool = False,
     progress: Progress = silent,
-    **options: Any,
 ) -> StarsResult:
     """Run the paper's protocol on each published pair of which both surveys are ingested.
 
     Parameters
     ----------
     labels
-        Of each target. The paper's own percentages contradict its counts, so that its figures stand for no one share.
+        How many labels of each target. The paper's own percentages contradict its counts, so that its figures stand
+        for no one share.
+    options
+        How labels are carried over; by default ten draws of ten members, as in the paper.
+    workers
+        Who makes the draws.
     name
         Runs are called NAME-SOURCE-TARGET.
     data, force
-        The workspace, and whether to make runs anew that are there.
+        The workspace, and whether to make runs again that are there.
     progress
         Called with the number of draws done in all pairs.
-    options
-        Everything else that `ensemble` takes.
     """
     workspace = workspace_folder(data)
     there = ingested_surveys(workspace)
@@ -69,17 +73,22 @@ def run_stars(
     pairs = [pair for pair in PAIRS if pair not in left_out]
     if not pairs:
         missing = ", ".join(dict.fromkeys(survey for lacking in left_out.values() for survey in lacking))
-        raise StarsError(
+        raise SettingsError(
             f"none of the paper's pairs is ingested in {workspace} (missing: {missing}): run `lcdvt ingest` on them, "
-            "with --name if yours are called otherwise."
+            "with name=eros, name=macho or name=hits if yours are called otherwise."
         )
     runs = [
-        ensemble(
-            source, target, labels, name=f"{name}-{source}-{target}", data=data, force=force, reuse=not force,
-            progress=_within(progress, number, len(pairs), f"{source} → {target}"), **options,
+        run_transfer(
+            [source],
+            target,
+            str(labels),
+            options,
+            RunPlace(f"{name}-{source}-{target}", data, force, reuse=not force),
+            workers,
+            _within(progress, number, len(pairs), f"{source} → {target}"),
         )
         for number, (source, target) in enumerate(pairs)
-    ]  # fmt: skip
+    ]
     return StarsResult(tuple(runs), left_out)
 
 

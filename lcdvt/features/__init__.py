@@ -1,10 +1,12 @@
-"""FATS features and period search.
+"""FATS features and period search: epochs in, numbers out. A room that can be used alone.
 
 `extract` turns epochs into features; `extract_table` does one batch; `FeatureConfig` says what to compute;
 `lcdvt.features.spec` explains every feature. Kernels are compiled when first needed, so they are imported late.
 """
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 _HOMES = {
@@ -12,13 +14,24 @@ _HOMES = {
     "extract_table": "lcdvt.features.extraction",
     "extraction_report": "lcdvt.features.extraction",
     "FeatureConfig": "lcdvt.features.config",
-    "FeatureError": "lcdvt.features.spec",
     "GateReport": "lcdvt.features.gate",
     "FEATURES": "lcdvt.features.table",
     "FATS_FEATURES": "lcdvt.features.spec",
     "feature_spec": "lcdvt.features.spec",
 }
 __all__ = sorted(_HOMES)
+
+
+class _FeaturesRoom(ModuleType):
+    """A room that can be called, because the command line has a verb of its name: it lists the features."""
+
+    def __call__(self, name: str | None = None) -> Any:
+        from lcdvt.features.listing import features
+
+        return features(name)
+
+
+sys.modules[__name__].__class__ = _FeaturesRoom
 
 
 def __getattr__(name: str) -> Any:

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from lcdvt.features.feets_defects import REFUSED, refusal
-from lcdvt.features.spec import DEFAULT_FEATURES, FEATURE_SETS, FeatureError, resolve_features
+from lcdvt.errors import SettingsError
+from lcdvt.features.feets.defects import REFUSED, refusal
+from lcdvt.features.spec import DEFAULT_FEATURES, FEATURE_SETS, resolve_features
 from lcdvt.features.table import ALL_BANDS, FEATURES, SINGLE_BAND, TWO_BANDS
 
 Engine = Literal["fast", "feets"]
@@ -45,23 +46,23 @@ class FeatureConfig:
 
     def __post_init__(self) -> None:
         if not self.bands or len(set(self.bands)) != len(self.bands):
-            raise FeatureError(f"bands {self.bands}: name each of the survey's bands once, at least one.")
+            raise SettingsError(f"bands {self.bands}: name each of the survey's bands once, at least one.")
         if self.engine not in ENGINES:
-            raise FeatureError(f"no feature engine is called {self.engine!r}: take one of {', '.join(ENGINES)}.")
+            raise SettingsError(f"no feature engine is called {self.engine!r}: take one of {', '.join(ENGINES)}.")
         if self.minimum_epochs < 2:
-            raise FeatureError(f"minimum_epochs {self.minimum_epochs}: no feature of a single epoch has a meaning.")
+            raise SettingsError(f"minimum_epochs {self.minimum_epochs}: no feature of a single epoch has a meaning.")
         if not 0 <= self.pairing_days < float("inf"):
-            raise FeatureError(f"pairing_days {self.pairing_days}: give a time in days, zero or more.")
+            raise SettingsError(f"pairing_days {self.pairing_days}: give a time in days, zero or more.")
         if self.period_range is not None and not 0 < self.period_range[0] < self.period_range[1] < float("inf"):
-            raise FeatureError(
+            raise SettingsError(
                 f"period_range {self.period_range}: give shortest and longest period in days, 0 < a < b."
             )
         if self.engine == "feets" and not self.is_named_set and refusal(self.names):
-            raise FeatureError(
+            raise SettingsError(
                 f"engine='feets' cannot give {refusal(self.names)}; take engine='fast', or leave them out."
             )
         if self.wants_period and self.period_range is None:
-            raise FeatureError("Period needs period_range=(shortest, longest) in days; the survey's TOML holds one.")
+            raise SettingsError("Period needs period_range=(shortest, longest) in days; the survey's TOML holds one.")
 
     @property
     def is_named_set(self) -> bool:

@@ -11,12 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lcdvt.executors import run_batches
+from lcdvt.errors import SettingsError
 from lcdvt.features.config import Engine, FeatureConfig, order_bands
-from lcdvt.features.feets_defects import REFUSED, refusal
+from lcdvt.features.feets.defects import REFUSED, refusal
 from lcdvt.features.gate import EPOCH_REASONS, PASSED, REASONS, Gated, GateReport, gate
-from lcdvt.features.spec import DEFAULT_FEATURES, FeatureError
+from lcdvt.features.spec import DEFAULT_FEATURES
 from lcdvt.names import BAND, MAG, MAG_ERR, MJD, OBJECT_ID
+from lcdvt.parallel.executors import Workers, run_batches
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +26,7 @@ REPORT_KEY: Final = b"lcdvt.gate"
 EPOCH_COLUMNS: Final = (OBJECT_ID, BAND, MJD, MAG, MAG_ERR)
 # Large enough to hide what a batch costs to send, small enough to keep two cores equally busy.
 OBJECTS_PER_BATCH: Final = 200
-ENGINE_MODULES: Final = {"fast": "lcdvt.features.fast", "feets": "lcdvt.features.feets_engine"}
+ENGINE_MODULES: Final = {"fast": "lcdvt.features.fast", "feets": "lcdvt.features.feets.engine"}
 OTHER_BAND: Final = "band not among those asked for"
 
 
@@ -85,7 +86,7 @@ def extract(
             f"left out, as feets does not compute them as FATS does: {refusal(tuple(REFUSED))}.", stacklevel=2
         )
     batch = partial(extract_table, config=config)
-    parts = list(run_batches(batch, _batches(table), jobs=jobs, dask=dask))
+    parts = list(run_batches(batch, _batches(table), Workers(jobs, dask)))
     report = sum((extraction_report(part) for part in parts), GateReport())
     frame = pa.concat_tables(part.replace_schema_metadata() for part in parts).to_pandas()
     frame.attrs[REPORT_KEY.decode()] = report.to_json()
@@ -144,7 +145,7 @@ def _values(gated: Gated, config: FeatureConfig, objects: int) -> np.ndarray:
     if pairs:
         parts.append(engine.colours(gated.curves, bands, pairs, config.pairing_days))
     if config.wants_period:
-        from lcdvt.features.shared_period import search_periods
+        from lcdvt.features.period.columns import search_periods
 
         parts.append(search_periods(gated.curves, config))
     return np.concatenate(parts, axis=1)
@@ -166,7 +167,7 @@ def _as_table(epochs: "pd.DataFrame | pa.Table") -> pa.Table:
     names = epochs.column_names if isinstance(epochs, pa.Table) else list(epochs.columns)
     missing = [name for name in EPOCH_COLUMNS if name not in names]
     if missing:
-        raise FeatureError(
+        raise SettingsError(
             f"the epochs lack the column{'s' if len(missing) > 1 else ''} {', '.join(missing)}: "
             f"rename yours to {', '.join(EPOCH_COLUMNS)}."
         )
@@ -178,7 +179,7 @@ def _as_table(epochs: "pd.DataFrame | pa.Table") -> pa.Table:
 def _sorted_by_object(table: pa.Table) -> pa.Table:
     table = table.set_column(0, OBJECT_ID, table[OBJECT_ID].cast(pa.string()))
     if table[OBJECT_ID].null_count:
-        raise FeatureError(
+        raise SettingsError(
             f"{table[OBJECT_ID].null_count} epochs have no {OBJECT_ID}: name their object or leave them out."
         )
     return table.sort_by([(OBJECT_ID, "ascending"), (BAND, "ascending")])

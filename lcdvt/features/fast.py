@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from lcdvt.features import (
+from lcdvt.features.families import (
     autocorrelation,
     car,
     indices,

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numba import njit
 
-from lcdvt.features.moments import REORDERED_SUMS
+from lcdvt.features.families.moments import REORDERED_SUMS
 
 SAMPLES_PER_PEAK: Final = 5.0
 NYQUIST_FACTOR: Final = 100.0

@@ -8,13 +8,8 @@ import difflib
 from collections.abc import Iterable
 from typing import Final
 
-from lcdvt.errors import LcdvtError
+from lcdvt.errors import SettingsError
 from lcdvt.features.table import ALL_BANDS, FEATURES, FeatureSpec
-
-
-class FeatureError(LcdvtError):
-    """A feature is unknown, or the chosen engine cannot give it as FATS defines it."""
-
 
 FATS_FEATURES: Final = tuple(spec.name for spec in FEATURES.values() if spec.bands_needed != ALL_BANDS)
 PERIOD_FEATURES: Final = tuple(spec.name for spec in FEATURES.values() if spec.family == "period")
@@ -30,7 +25,7 @@ def feature_spec(name: str) -> FeatureSpec:
     by_lower_case = {known.lower(): known for known in FEATURES}
     close = [by_lower_case[match] for match in difflib.get_close_matches(name.lower(), by_lower_case, n=3, cutoff=0.5)]
     hint = f"did you mean {', '.join(close)}?" if close else "`lcdvt features` lists them all."
-    raise FeatureError(f"no feature is called {name!r}: {hint}")
+    raise SettingsError(f"no feature is called {name!r}: {hint}")
 
 
 def resolve_features(features: str | Iterable[str]) -> tuple[str, ...]:

@@ -314,7 +314,9 @@ def _two_band() -> tuple[FeatureSpec, ...]:
 
 def _period_search() -> tuple[FeatureSpec, ...]:
     def row(name: str, definition: str, meaning: str) -> FeatureSpec:
-        return FeatureSpec(name, "period", ALL_BANDS, 5, definition, "this package, lcdvt/features/period.py", meaning)
+        return FeatureSpec(
+            name, "period", ALL_BANDS, 5, definition, "this package, lcdvt/features/period/search.py", meaning
+        )
 
     return (
         row(

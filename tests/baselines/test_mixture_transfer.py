@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from baseline_problems import shifted
+from helpers.baseline_problems import shifted
 from scipy.linalg import expm
 from scipy.optimize import check_grad
 

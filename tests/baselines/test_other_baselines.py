@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from baseline_problems import shifted
+from helpers.baseline_problems import shifted
 
 from lcdvt.baselines.coral import CoralForest, _power
 from lcdvt.baselines.fitting import balanced_weights

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from baseline_problems import shifted
+from helpers.baseline_problems import shifted
 
-from lcdvt.baselines import DEFAULT_ROWS, ROWS, BaselineError, TransferProblem, predict_target
+from lcdvt.baselines import DEFAULT_ROWS, ROWS, TransferProblem, predict_target
+from lcdvt.errors import DatasetError
 from lcdvt.evaluate import macro_f1, score
 
 RIVALS = [name for name, row in ROWS.items() if not row.is_upper_bound]
@@ -109,7 +110,7 @@ def test_rows_without_target_labels_do_not_use_them(name: str) -> None:
 def test_nothing_to_learn_from_is_said(name: str) -> None:
     problem, truth = shifted(target_objects=80, source_objects=100)
     empty = replace(problem, source_y=np.full_like(problem.source_y, -1), target_y=np.full_like(problem.target_y, -1))
-    with pytest.raises(BaselineError, match="leave"):
+    with pytest.raises(DatasetError, match="leave"):
         predict_target(name, empty, 0, truth)
 
 
@@ -126,7 +127,7 @@ def test_only_one_class_labelled_is_answered_by_that_class(name: str) -> None:
 
 def test_an_unknown_row_lists_the_known() -> None:
     problem, truth = shifted()
-    with pytest.raises(BaselineError, match="no row forest: choose from forest-upper-bound, gmm-transfer"):
+    with pytest.raises(DatasetError, match="no row forest: choose from forest-upper-bound, gmm-transfer"):
         predict_target("forest", problem, 0, truth)
 
 
@@ -140,5 +141,5 @@ def test_an_unknown_row_lists_the_known() -> None:
 )
 def test_a_problem_that_does_not_fit_together_is_refused(changes: dict[str, object], sentence: str) -> None:
     problem, _ = shifted()
-    with pytest.raises(BaselineError, match=sentence):
+    with pytest.raises(DatasetError, match=sentence):
         replace(problem, **changes)  # type: ignore[arg-type]

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 import numpy as np
-from baseline_problems import shifted
+from helpers.baseline_problems import shifted
 
-from lcdvt.baselines.fitting import stratified_folds
 from lcdvt.baselines.forests import ForestConfig, ForestUpperBound
+from lcdvt.dataset.folds import stratified_folds
 
 SMALL = ForestUpperBound(ForestConfig(trees=20), folds=4)
 

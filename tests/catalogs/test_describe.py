@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.raw_files import eros_text, hits_text, macho_csv_text
 
-from lcdvt.catalogs.describe import describe
-from lcdvt.catalogs.look import BYTES_LOOKED_AT, look_at
-from lcdvt.catalogs.reader import read_file
+from lcdvt.catalogs.describing.describe import describe
+from lcdvt.catalogs.describing.look import BYTES_LOOKED_AT, look_at
+from lcdvt.catalogs.reading.reader import read_file
 from lcdvt.catalogs.survey import Survey
 from lcdvt.catalogs.survey_toml import survey_from_toml
-from lcdvt.epochs import EpochBlock, block_from_raw
+from lcdvt.epochs.block import EpochBlock, block_from_raw
 from lcdvt.errors import LcdvtError, SurveyError
-from raw_files import eros_text, hits_text, macho_csv_text
 
 LONG = "oid,hjd,filter,mag,magerr,ra,dec\n" + "".join(
     f"{star},{2450000 + day},{band},{15 + day / 10},0.02,10.5,-20.25\n"

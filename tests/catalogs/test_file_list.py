@@ -5,9 +5,9 @@ import os
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lcdvt.batches import split_streams
-from lcdvt.catalogs.file_list import FileGroups, FileList, InputFile
+from lcdvt.catalogs.reading.file_list import FileGroups, FileList, InputFile
 from lcdvt.catalogs.registry import find_survey
+from lcdvt.ingestion.batches import split_streams
 
 NAMES = st.binary(max_size=12).filter(lambda name: b"\0" not in name).map(os.fsdecode)
 FILES = st.lists(st.builds(InputFile, NAMES, st.integers(0, 2**62), st.integers(-(2**62), 2**62)), max_size=8)

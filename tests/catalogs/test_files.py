@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from lcdvt.catalogs.files import absolute_name, list_files
+from lcdvt.catalogs.reading.files import absolute_name, list_files
 
 
 def made(path: Path) -> Path:

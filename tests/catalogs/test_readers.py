@@ -4,16 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-from lcdvt.catalogs.curves import RawCurves, join_curves
-from lcdvt.catalogs.reader import Piece, read_file, read_pieces
-from lcdvt.catalogs.registry import find_survey
-from lcdvt.catalogs.survey import Survey
-from lcdvt.catalogs.survey_toml import survey_from_toml
-from lcdvt.epochs import block_from_raw
-from raw_files import (
+from helpers.raw_files import (
     eros_text,
     hits_psf_text,
     hits_text,
@@ -21,6 +12,15 @@ from raw_files import (
     macho_csv_text,
     macho_text,
 )
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lcdvt.catalogs.reading.curves import RawCurves, join_curves
+from lcdvt.catalogs.reading.reader import Piece, read_file, read_pieces
+from lcdvt.catalogs.registry import find_survey
+from lcdvt.catalogs.survey import Survey
+from lcdvt.catalogs.survey_toml import survey_from_toml
+from lcdvt.epochs.block import block_from_raw
 
 
 def decimals(low: float, high: float, places: int) -> st.SearchStrategy[float]:

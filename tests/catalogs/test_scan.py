@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lcdvt.catalogs.scan import (
+from lcdvt.catalogs.reading.scan import (
     NOT_A_NUMBER,
     TOO_FEW_COLUMNS,
     TOO_MANY_COLUMNS,

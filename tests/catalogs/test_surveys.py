@@ -3,15 +3,15 @@
 from pathlib import Path
 
 import pytest
+from helpers.raw_files import eros_text, hits_text, macho_text, write_eros
 
-from lcdvt.catalogs.detect import Match, match_survey
-from lcdvt.catalogs.files import list_files
-from lcdvt.catalogs.guess import guess_survey
+from lcdvt.catalogs.guess_survey import guess_survey
+from lcdvt.catalogs.reading.detect import Match, match_survey
+from lcdvt.catalogs.reading.files import list_files
 from lcdvt.catalogs.registry import builtin_names, builtin_surveys, find_survey
 from lcdvt.catalogs.survey_toml import survey_from_toml
 from lcdvt.errors import SurveyError
 from lcdvt.names import CANONICAL_CLASSES
-from raw_files import eros_text, hits_text, macho_text, write_eros
 
 GOOD = 'name = "mine"\nbands = ["g"]\n[[formats]]\nid = "{s}"\nfile_name = "(?P<s>.+)"\nband = "g"\nmag = 2\nerr = 3\n'
 
@@ -128,7 +128,7 @@ def test_the_manuals_example_and_keys_are_true():
     from dataclasses import fields
 
     from lcdvt.catalogs.survey import Format
-    from lcdvt.clean import STEPS, find_rule
+    from lcdvt.epochs.clean import STEPS, find_rule
 
     manual = (Path(__file__).parents[2] / "docs" / "surveys.md").read_text(encoding="utf-8")
     steps, example = re.findall(r"```toml\n(.*?)```", manual, re.DOTALL)

@@ -13,13 +13,13 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from dvt_problems import CLASSES, quick_config, survey_rows
+from helpers.dvt_problems import CLASSES, quick_config, survey_rows
 
+from lcdvt.dataset.scaling import fit_scaler
 from lcdvt.dvt.data import TrainingData
 from lcdvt.dvt.ensemble import predict
 from lcdvt.dvt.train import train
-from lcdvt.scaling import fit_scaler
-from lcdvt.store import SavedRun, save_run
+from lcdvt.results.saved import SavedRun, save_run
 
 FEATURES = ("Amplitude", "PeriodLS", "Skew", "Std")
 

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from lcdvt.config import ConfigError, from_table, read_toml, to_table, write_toml
+from lcdvt.disk.toml_config import from_table, read_toml, to_table, write_toml
 from lcdvt.dvt.config import ConvolutionConfig, DVTConfig, ModelConfig, ObjectiveConfig, TrainingConfig, preset
+from lcdvt.errors import SettingsError
 
 
 @pytest.mark.parametrize("name", ["paper", "tied", "robust"])
@@ -50,17 +51,17 @@ def test_an_absent_table_stays_absent() -> None:
     ],
 )
 def test_wrong_settings_are_named(table: dict[str, object], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
+    with pytest.raises(SettingsError, match=message):
         from_table(DVTConfig, table)
 
 
 def test_wrong_files_and_presets(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="no such file"):
+    with pytest.raises(SettingsError, match="no such file"):
         read_toml(tmp_path / "absent.toml", DVTConfig)
     (tmp_path / "bad.toml").write_text("model = [")
-    with pytest.raises(ConfigError, match="not a TOML file"):
+    with pytest.raises(SettingsError, match="not a TOML file"):
         read_toml(tmp_path / "bad.toml", DVTConfig)
-    with pytest.raises(ConfigError, match="paper, tied, taught, robust"):
+    with pytest.raises(SettingsError, match="paper, tied, taught, robust"):
         preset("quick")
 
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from dvt_problems import quick_config, survey_rows, two_surveys
+from helpers.dvt_problems import quick_config, survey_rows, two_surveys
 
 from lcdvt.dvt.ensemble import EnsemblePrediction, predict
 from lcdvt.dvt.train import train

@@ -4,11 +4,11 @@ import pytest
 import torch
 from torch.nn import functional
 
-from lcdvt.config import ConfigError
 from lcdvt.dvt.config import ConvolutionConfig, ModelConfig
 from lcdvt.dvt.image_networks import MemberConvolution
-from lcdvt.dvt.layers import MemberLinear
 from lcdvt.dvt.model import DVT
+from lcdvt.dvt.networks import MemberLinear
+from lcdvt.errors import SettingsError
 
 
 def generators(count: int) -> list[torch.Generator]:
@@ -64,12 +64,12 @@ def test_surveys_of_different_widths_have_their_own_input_layer() -> None:
 
 
 def test_different_widths_with_a_shared_first_layer_are_refused() -> None:
-    with pytest.raises(ConfigError, match="5, 3 features"):
+    with pytest.raises(SettingsError, match="5, 3 features"):
         DVT(ModelConfig(), 1, (5, 3), 2)
 
 
 def test_too_small_a_latent_is_refused() -> None:
-    with pytest.raises(ConfigError, match="at least 4"):
+    with pytest.raises(SettingsError, match="at least 4"):
         DVT(ModelConfig(latent=3), 1, (5, 5), 4)
 
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from dvt_problems import CLASSES, quick_config, survey_rows, two_surveys
+from helpers.dvt_problems import CLASSES, quick_config, survey_rows, two_surveys
 from sklearn.metrics import f1_score
 
-from lcdvt.dataset import SurveyRows
+from lcdvt.dataset.dataset import SurveyRows
 from lcdvt.dvt.config import ConvolutionConfig
 from lcdvt.dvt.data import TrainingData
 from lcdvt.dvt.ensemble import predict

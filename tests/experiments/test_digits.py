@@ -7,23 +7,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from digit_images import small_digits, usps_or_small_digits
+from helpers.digit_images import small_digits, usps_or_small_digits
 
-from lcdvt import store
-from lcdvt.config import ConfigError
-from lcdvt.dvt.batches import BatchStream
+from lcdvt.dvt.batch_stream import BatchStream
 from lcdvt.dvt.data import TrainingData
 from lcdvt.dvt.model import DVT
 from lcdvt.dvt.objective import objective_terms
 from lcdvt.dvt.train import TrainingState
+from lcdvt.errors import InputFileError, SettingsError
 from lcdvt.experiments.digits import runs
 from lcdvt.experiments.digits.experiment import run_digits, save_pictures
-from lcdvt.experiments.digits.files import CLASSES, DigitsError
+from lcdvt.experiments.digits.files import CLASSES
 from lcdvt.experiments.digits.pictures import pictures_figure
 from lcdvt.experiments.digits.presets import digits_config
-from lcdvt.experiments.digits.runs import Circumstances, DigitsRun, RunResult, complete_run, planned_runs, train_run
+from lcdvt.experiments.digits.runs import Circumstances, DigitsResult, DigitsRun, complete_run, planned_runs, train_run
 from lcdvt.experiments.digits.table import PUBLISHED, accuracies_json, confusion_table, digits_table
-from lcdvt.table_formats import to_markdown
+from lcdvt.tables.formats import to_markdown
 
 
 @pytest.fixture
@@ -50,7 +49,7 @@ def test_the_cnn_is_trained_as_long_on_as_many_images() -> None:
     assert [training.shift_pixels for training in still] == [0, 0]
     assert still[0].input_noise == still[1].input_noise > ours.input_noise == 0
     assert digits_config("transfer", augment="none", noise=0.5).training.input_noise == 0.5
-    with pytest.raises(ConfigError, match="choose from digits, paper"):
+    with pytest.raises(SettingsError, match="choose from digits, paper"):
         digits_config("transfer", preset="fancy")
 
 
@@ -115,10 +114,10 @@ def test_a_finished_run_is_kept(circumstances: Circumstances, monkeypatch: pytes
     again = complete_run(run, circumstances)
     assert again.accuracy == first.accuracy
     assert (again.confusion == first.confusion).all()
-    with pytest.raises(DigitsError, match="other settings"):
+    with pytest.raises(InputFileError, match="other settings"):
         complete_run(run, replace(circumstances, labels="200"))
     (circumstances.out / "shift" / f"{run.name}.json").write_text("{")
-    with pytest.raises(DigitsError, match="damaged"):
+    with pytest.raises(InputFileError, match="damaged"):
         complete_run(run, circumstances)
 
 
@@ -154,7 +153,7 @@ def test_every_way_of_training_through_to_tables_and_figures(
     circumstances: Circumstances, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("lcdvt.experiments.digits.experiment.read_digits", lambda name, folder: small_digits(name))
-    told: list[RunResult] = []
+    told: list[DigitsResult] = []
     results = run_digits(circumstances, target="usps", seeds=1, jobs=1, on_result=told.append)
     assert told == results
     record = accuracies_json(results)
@@ -173,12 +172,12 @@ def test_every_way_of_training_through_to_tables_and_figures(
     ]
     assert pictures.generated["usps"].shape == (4, 10, 64)
     for unknown in ({"target": "svhn"}, {"mode": "unsupervised"}):
-        with pytest.raises(DigitsError, match="choose from"):
+        with pytest.raises(InputFileError, match="choose from"):
             run_digits(circumstances, **unknown)  # type: ignore[arg-type]
 
 
-def result_of(target: str, mode: str, model: str, accuracy: float, seed: int) -> RunResult:
-    return RunResult(
+def result_of(target: str, mode: str, model: str, accuracy: float, seed: int) -> DigitsResult:
+    return DigitsResult(
         DigitsRun(target, mode, model, seed),  # type: ignore[arg-type]
         accuracy,
         np.full((10, 10), 1) + seed * np.eye(10, dtype=np.int64),

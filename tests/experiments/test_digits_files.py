@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from lcdvt.errors import InputFileError
-from lcdvt.experiments.digits.files import DigitsError, parse_idx, read_digits
+from lcdvt.experiments.digits.files import parse_idx, read_digits
 
 IMAGES = "train-images-idx3-ubyte.gz"
 
@@ -73,7 +73,7 @@ def test_damaged_usps_is_refused(tmp_path: Path) -> None:
 
 
 def test_unknown_digits_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(DigitsError, match="choose from mnist, usps"):
+    with pytest.raises(InputFileError, match="choose from mnist, usps"):
         read_digits("svhn", tmp_path)
 
 

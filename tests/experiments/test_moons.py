@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lcdvt.config import ConfigError
-from lcdvt.experiments.moons import MoonsRecipe, best_possible_f1, make_survey, moons_config, run_moons
-from lcdvt.figures import moons_figure, save_figure
+from lcdvt.errors import SettingsError
+from lcdvt.experiments.moons import MoonsRecipe, best_possible_f1, make_survey, moons_config, moons_figure, run_moons
+from lcdvt.figures.style import save_figure
 
 SMALL = MoonsRecipe(majority=600, minority=200)
 
@@ -75,7 +75,7 @@ def test_the_paper_preset_takes_the_papers_batches() -> None:
     training = moons_config().training
     assert (training.steps, training.unlabelled_batch, training.labelled_batch) == (15000, 100, 0)
     assert training.mode == "transfer"
-    with pytest.raises(ConfigError):
+    with pytest.raises(SettingsError):
         moons_config("fancy")
 
 

@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 import lcdvt
-from lcdvt import protocol
 from lcdvt.errors import LcdvtError
 from lcdvt.experiments.stars import PAIRS, run_stars
-from lcdvt.published import PUBLISHED_MARK
+from lcdvt.tables.published import PUBLISHED_MARK
 
 QUICK = {"preset": "tied", "labels": "10%", "members": 1, "repeats": 2, "steps": 5, "rows": ["forest-target"]}
 OPTIONS = "--preset tied --labels 10% --members 1 --repeats 2 --steps 5 --rows forest-target --jobs 1".split()

@@ -5,11 +5,11 @@ import signal
 from pathlib import Path
 
 import pytest
-from clusters import kill_group, wait_until
-from fault_runs import finish, same_tables, start
+from helpers.clusters import kill_group, wait_until
+from helpers.fault_runs import finish, same_tables, start
+from helpers.raw_files import write_eros
 
 import lcdvt
-from raw_files import write_eros
 
 # Python imports a module of this name at its start, before any code of ours runs.
 SHIFTED_CLOCK = """

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from helpers.raw_files import write_eros, write_macho_bulk
 
 import lcdvt
 from lcdvt.errors import WorkspaceError
-from raw_files import write_eros, write_macho_bulk
 
 FEATURES = ["Mean", "Std"]
 
@@ -74,7 +74,7 @@ def test_a_cut_part_is_named_when_the_survey_is_opened(raw, workspace):
 
 
 def test_parts_of_a_large_file_are_rebuilt_from_it(tmp_path, workspace, monkeypatch):
-    monkeypatch.setattr("lcdvt.batches.STREAMED_FROM_BYTES", 1000)
+    monkeypatch.setattr("lcdvt.ingestion.batches.STREAMED_FROM_BYTES", 1000)
     write_macho_bulk(tmp_path / "m", 1, 2, {f"1.2.{star}": rows(star, 200) for star in range(60)})
     lcdvt.ingest(tmp_path / "m", jobs=1, features="none")
     root = workspace / "macho"

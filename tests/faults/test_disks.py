@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from clusters import wait_until
-from fault_runs import finish, refused, same_tables, start
+from helpers.clusters import wait_until
+from helpers.fault_runs import finish, refused, same_tables, start
+from helpers.raw_files import write_eros
 
 import lcdvt
-from raw_files import write_eros
 
 pytestmark = [
     pytest.mark.slow,

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from fault_runs import Killer, finish, same_tables
+from helpers.fault_runs import Killer, finish, same_tables
+from helpers.raw_files import write_eros, write_macho_bulk
 
 import lcdvt
 from lcdvt.errors import WorkspaceError
-from raw_files import write_eros, write_macho_bulk
 
 # Each of the commands is run a dozen times: on a busy machine that takes longer than a test usually may.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(2400)]

@@ -5,11 +5,12 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from lcdvt.features import FATS_FEATURES, FeatureConfig, FeatureError, extract, extract_table
+from lcdvt.errors import SettingsError
+from lcdvt.features import FATS_FEATURES, FeatureConfig, extract, extract_table
 from lcdvt.features.config import order_bands
+from lcdvt.features.families.two_band import FEATURES as TWO_BAND_COLUMNS
 from lcdvt.features.fast import SINGLE_BAND_FAMILIES
 from lcdvt.features.table import FEATURES, SINGLE_BAND, TWO_BANDS
-from lcdvt.features.two_band import FEATURES as TWO_BAND_COLUMNS
 
 
 def test_table_and_kernels_name_the_same_features() -> None:
@@ -101,17 +102,17 @@ def test_a_dask_cluster_gives_the_same_values(two_band_epochs: pd.DataFrame, mon
     ],
 )
 def test_a_request_that_cannot_be_met_says_why(request_: dict, message: str, two_band_epochs: pd.DataFrame) -> None:
-    with pytest.raises(FeatureError, match=message):
+    with pytest.raises(SettingsError, match=message):
         extract(two_band_epochs, **request_)
 
 
 def test_missing_columns_are_named(two_band_epochs: pd.DataFrame) -> None:
-    with pytest.raises(FeatureError, match="lack the columns band, mag_err"):
+    with pytest.raises(SettingsError, match="lack the columns band, mag_err"):
         extract(two_band_epochs.drop(columns=["band", "mag_err"]))
 
 
 def test_epochs_without_an_object_are_refused(two_band_epochs: pd.DataFrame) -> None:
-    with pytest.raises(FeatureError, match="3 epochs have no object_id"):
+    with pytest.raises(SettingsError, match="3 epochs have no object_id"):
         extract(two_band_epochs.assign(object_id=two_band_epochs["object_id"].where(two_band_epochs.index > 2, None)))
 
 

@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lcdvt.cli.features import app
-from lcdvt.features.spec import FeatureError
+from lcdvt.errors import SettingsError
 from lcdvt.features.table import FEATURES
 
 
@@ -33,7 +33,7 @@ def test_show_explains(name: str, words: list[str]) -> None:
 
 def test_an_unknown_name_gets_its_neighbours() -> None:
     result = CliRunner().invoke(app, ["show", "eta"])
-    assert isinstance(result.exception, FeatureError)
+    assert isinstance(result.exception, SettingsError)
     assert "Eta_e" in str(result.exception)
 
 

@@ -7,8 +7,8 @@ import pytest
 feets = pytest.importorskip("feets")
 
 from lcdvt.features import FATS_FEATURES, extract  # noqa: E402
-from lcdvt.features.feets_defects import REFUSED  # noqa: E402
-from lcdvt.features.feets_engine import NATIVE  # noqa: E402
+from lcdvt.features.feets.defects import REFUSED  # noqa: E402
+from lcdvt.features.feets.engine import NATIVE  # noqa: E402
 from lcdvt.features.table import FEATURES  # noqa: E402
 
 CURVES = ("hits-RRLYR-0", "hits-EB-1", "hits-LPV-0", "short-21", "dense-regular", "outliers")
@@ -55,7 +55,7 @@ def test_every_fats_feature_is_given_or_refused() -> None:
 
 
 def test_feets_users_get_the_fast_kernels(two_band_epochs: pd.DataFrame) -> None:
-    from lcdvt.features import feets_plugin
+    from lcdvt.features.feets import plugin as feets_plugin
 
     star = two_band_epochs[two_band_epochs["object_id"] == "star1"]
     expected = extract(star).iloc[0]

@@ -78,7 +78,7 @@ def test_false_alarm_value(fast_values: pd.DataFrame, golden_values: pd.DataFram
 
 @pytest.fixture(scope="module")
 def frequencies(golden_epochs: pd.DataFrame) -> pd.DataFrame:
-    from lcdvt.features.periodic import compute_with_frequencies
+    from lcdvt.features.families.periodic import compute_with_frequencies
 
     epochs = golden_epochs[golden_epochs["band"] == "b"]
     lengths = epochs.groupby("object_id", sort=False).size()

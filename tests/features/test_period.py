@@ -5,9 +5,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from lcdvt.features.period import NO_PERIOD, PeriodConfig, PeriodResult, find_period
-from lcdvt.features.period_choice import ChoiceConfig
-from lcdvt.features.period_shape import DoubleWavePrior
+from lcdvt.features.period.choice import ChoiceConfig
+from lcdvt.features.period.search import NO_PERIOD, PeriodConfig, PeriodResult, find_period
+from lcdvt.features.period.shape import DoubleWavePrior
 
 RANGE = (0.1, 1000.0)
 ERROR = 0.05

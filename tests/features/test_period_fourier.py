@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from lcdvt.features.period import NO_PERIOD, PeriodConfig, find_period
+from lcdvt.features.period.search import NO_PERIOD, PeriodConfig, find_period
 from lcdvt.features.table import FEATURES
 
 PERIOD = 0.6137

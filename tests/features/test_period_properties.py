@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from lcdvt.features.period import find_period
-from lcdvt.features.period_fit import CHAINS, MODEL_CHAINS, MODEL_HARMONICS, N_MODELS, Bands, fit_candidates, fit_model
-from lcdvt.features.period_scan import _direct_power
-from lcdvt.features.period_significance import _chi2_survival
+from lcdvt.features.period.fit import CHAINS, MODEL_CHAINS, MODEL_HARMONICS, N_MODELS, Bands, fit_candidates, fit_model
+from lcdvt.features.period.scan import _direct_power
+from lcdvt.features.period.search import find_period
+from lcdvt.features.period.significance import _chi2_survival
 
 RANGE = (0.2, 200.0)
 

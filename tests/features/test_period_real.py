@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from lcdvt.features.gate import gate
-from lcdvt.features.period import find_period
+from lcdvt.features.period.search import find_period
 
 STARS = 40
 TOLERANCE = 0.01

@@ -13,7 +13,7 @@ import pytest
 
 from lcdvt.simulator.macho_files import MJD_FILE_OFFSET
 from lcdvt.simulator.observation import observe
-from lcdvt.simulator.run import FORMATS, simulate
+from lcdvt.simulator.simulate import FORMATS, simulate
 from lcdvt.simulator.surveys import SURVEYS
 
 CHOICES = [(survey, format) for survey, formats in FORMATS.items() for format in formats]

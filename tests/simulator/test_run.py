@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from lcdvt.cli.simulate import simulate as command
 from lcdvt.errors import LcdvtError
 from lcdvt.simulator import run
-from lcdvt.simulator.run import simulate
+from lcdvt.simulator.simulate import simulate
 
 app = typer.Typer()
 app.command()(command)

@@ -4,13 +4,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+from lcdvt.disk.atomic import writable
 from lcdvt.dvt.config import TrainingMode
-from lcdvt.executors import run_batches
-from lcdvt.experiments.digits.files import NAMES, DigitsError, read_digits
+from lcdvt.errors import InputFileError
+from lcdvt.experiments.digits.files import NAMES, read_digits
 from lcdvt.experiments.digits.pictures import pictures_figure
-from lcdvt.experiments.digits.runs import MODES, Circumstances, RunResult, complete_run, planned_runs, read_pictures
-from lcdvt.figures import save_figure
-from lcdvt.workspace import writable
+from lcdvt.experiments.digits.runs import MODES, Circumstances, DigitsResult, complete_run, planned_runs, read_pictures
+from lcdvt.figures.style import save_figure
+from lcdvt.parallel.executors import Workers, run_batches
 
 ALL = "all"
 # The figure is of the network that knows both domains best.
@@ -24,8 +25,8 @@ def run_digits(
     mode: str = ALL,
     seeds: int = 3,
     jobs: int | None = None,
-    on_result: Callable[[RunResult], None] = lambda _: None,
-) -> list[RunResult]:
+    on_result: Callable[[DigitsResult], None] = lambda _: None,
+) -> list[DigitsResult]:
     """Make, or read back, every run of the table.
 
     Parameters
@@ -43,9 +44,9 @@ def run_digits(
     """
     targets = NAMES if target == ALL else (target,)
     modes = MODES["DVT"] if mode == ALL else (mode,)
-    for given, known, option in ((targets, NAMES, "--target"), (modes, MODES["DVT"], "--mode")):
+    for given, known, option in ((targets, NAMES, "target"), (modes, MODES["DVT"], "mode")):
         if unknown := [name for name in given if name not in known]:
-            raise DigitsError(f"{option} {unknown[0]}: choose from {', '.join(known)}, {ALL}.")
+            raise InputFileError(f"{option}={unknown[0]}: choose from {', '.join(known)}, {ALL}.")
     # here, so that a missing file is said before any work is sent to other processes
     for name in NAMES if set(modes) & {"transfer", "multi-task"} else targets:
         read_digits(name, circumstances.data)
@@ -53,13 +54,13 @@ def run_digits(
         circumstances.out.mkdir(parents=True, exist_ok=True)
     results = []
     work = partial(complete_run, circumstances=circumstances)
-    for result in run_batches(work, planned_runs(targets, modes, seeds), jobs=jobs):
+    for result in run_batches(work, planned_runs(targets, modes, seeds), Workers(jobs)):
         on_result(result)
         results.append(result)
     return results
 
 
-def save_pictures(results: Sequence[RunResult], circumstances: Circumstances) -> list[Path]:
+def save_pictures(results: Sequence[DigitsResult], circumstances: Circumstances) -> list[Path]:
     """Draw, for each target, what the first seed's network reconstructs and generates; return the files."""
     files = []
     for target in dict.fromkeys(result.run.target for result in results):
@@ -71,5 +72,5 @@ def save_pictures(results: Sequence[RunResult], circumstances: Circumstances) ->
     return files
 
 
-def _is_pictured(result: RunResult, target: str) -> bool:
+def _is_pictured(result: DigitsResult, target: str) -> bool:
     return result.run.target == target and result.run.model == "DVT"

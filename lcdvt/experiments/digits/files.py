@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from lcdvt.errors import InputFileError, LcdvtError
+from lcdvt.errors import InputFileError
 
 CLASSES: Final = tuple(str(digit) for digit in range(10))
 NAMES: Final = ("mnist", "usps")
@@ -38,10 +38,6 @@ _USPS_CHECKSUM: Final = "7696978d92bbe78eb4b11de8532c545ac0f63853d3f67d4e2bb0de0
 
 # The third byte of an idx file is the type of its numbers (8: unsigned bytes), the fourth their dimensions.
 _IDX_BYTES: Final = 0x08
-
-
-class DigitsError(LcdvtError):
-    """The digits experiment cannot be run as asked."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +82,7 @@ def read_digits(name: str, folder: Path) -> Digits:
         return _read_mnist(folder / name)
     if name == "usps":
         return _read_usps(folder / name / _USPS_FILE)
-    raise DigitsError(f"there are no digits named {name!r}; choose from {', '.join(NAMES)}.")
+    raise InputFileError(f"there are no digits named {name!r}; choose from {', '.join(NAMES)}.")
 
 
 def _read_mnist(folder: Path) -> Digits:
@@ -145,7 +141,7 @@ def _read_usps(path: Path) -> Digits:
 
 def _existing(path: Path, published_at: str) -> Path:
     if not path.is_file():
-        raise InputFileError(f"{path} is missing: fetch it from {published_at} and put it there, or give --data.")
+        raise InputFileError(f"{path} is missing: fetch it from {published_at} and put it there, or give data=FOLDER.")
     return path
 
 

@@ -12,7 +12,8 @@ import torch
 from numpy.typing import NDArray
 
 from lcdvt.dvt.model import DVT
-from lcdvt.experiments.digits.files import CLASSES, Digits, DigitsError
+from lcdvt.errors import InputFileError
+from lcdvt.experiments.digits.files import CLASSES, Digits
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,7 +57,7 @@ class Pictures:
                     kind, name = key.split(".", 1)
                     kinds[kind][name] = arrays[key]
         except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, zlib.error) as error:
-            raise DigitsError(f"{path} is missing or damaged ({error}): delete the run's files there.") from error
+            raise InputFileError(f"{path} is missing or damaged ({error}): delete the run's files there.") from error
         return cls(kinds["pairs"], kinds["generated"])
 
     def _of(self, kind: str) -> Mapping[str, Images]:

@@ -6,7 +6,6 @@ The settings were chosen on the validation part of the training images, never on
 from dataclasses import replace
 from typing import Final, Literal
 
-from lcdvt.config import ConfigError
 from lcdvt.dvt.config import (
     ConvolutionConfig,
     DVTConfig,
@@ -15,6 +14,7 @@ from lcdvt.dvt.config import (
     TrainingConfig,
     TrainingMode,
 )
+from lcdvt.errors import SettingsError
 
 Augmentation = Literal["none", "shift"]
 ModelName = Literal["DVT", "CNN"]
@@ -79,7 +79,7 @@ def digits_config(
     Without a given `noise` on what the encoder sees, there is some where images are not shifted.
     """
     if preset not in _PRESETS:
-        raise ConfigError(f"there is no preset named {preset!r} for digits; choose from {', '.join(_PRESETS)}.")
+        raise SettingsError(f"there is no preset named {preset!r} for digits; choose from {', '.join(_PRESETS)}.")
     config = _PRESETS[preset]
     if noise is None:
         noise = 0.0 if augment == "shift" else NOISE_WITHOUT_SHIFTS

@@ -15,20 +15,21 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from lcdvt.config import to_table
-from lcdvt.dataset import UNLABELLED, SurveyRows
-from lcdvt.draws import LabelBudget, draw_labels
+from lcdvt.dataset.dataset import UNLABELLED, SurveyRows
+from lcdvt.dataset.draws import LabelBudget, draw_labels
+from lcdvt.disk.atomic import write_atomically, write_text
+from lcdvt.disk.toml_config import to_table
 from lcdvt.dvt.config import DVTConfig, TrainingMode
 from lcdvt.dvt.data import TrainingData
 from lcdvt.dvt.ensemble import predict
 from lcdvt.dvt.model import DVT
 from lcdvt.dvt.train import resolve_device
+from lcdvt.errors import InputFileError
 from lcdvt.evaluate import confusion_matrix
-from lcdvt.experiments.digits.files import CLASSES, NAMES, Digits, DigitsError, read_digits
+from lcdvt.experiments.digits.checkpoint import CHECKPOINT_FILE, train_resumable
+from lcdvt.experiments.digits.files import CLASSES, NAMES, Digits, read_digits
 from lcdvt.experiments.digits.pictures import Pictures, draw_pictures
 from lcdvt.experiments.digits.presets import Augmentation, Likelihood, ModelName, digits_config
-from lcdvt.store import CHECKPOINT_FILE, train_resumable
-from lcdvt.workspace import write_atomically
 
 ScoredPart = Literal["test", "validation"]
 
@@ -76,7 +77,7 @@ class Circumstances:
     scored: ScoredPart = "test"
     likelihood: Likelihood = "bernoulli"
     noise: float | None = None
-    device: str = "cpu"
+    device: str = "auto"
 
     def config(self, run: "DigitsRun") -> DVTConfig:
         """Return the numbers of one run."""
@@ -114,7 +115,7 @@ class DigitsRun:
 
 
 @dataclass(frozen=True)
-class RunResult:
+class DigitsResult:
     """What is kept of a finished run.
 
     Parameters
@@ -153,7 +154,7 @@ def planned_runs(targets: tuple[str, ...], modes: tuple[str, ...], seeds: int) -
     ]
 
 
-def complete_run(run: DigitsRun, circumstances: Circumstances) -> RunResult:
+def complete_run(run: DigitsRun, circumstances: Circumstances) -> DigitsResult:
     """Return a run's result: the kept one, or that of training it now."""
     folder = circumstances.out / circumstances.augment
     path = folder / f"{run.name}.json"
@@ -165,11 +166,11 @@ def complete_run(run: DigitsRun, circumstances: Circumstances) -> RunResult:
     if circumstances.scored == "validation":
         domains = [digits.for_validation() for digits in domains]
     trained = train_run(run, config, domains, circumstances.labels, folder / run.name, circumstances.device)
-    result = RunResult(run, *trained.score(), trained.seconds, trained.is_resumed, settings)
+    result = DigitsResult(run, *trained.score(), trained.seconds, trained.is_resumed, settings)
     if run.model == "DVT":
         pictures = draw_pictures(trained.model, domains, run.seed)
         write_atomically(folder / f"{run.name}.npz", pictures.write)
-    write_atomically(path, lambda unfinished: unfinished.write_text(_to_text(result), encoding="utf-8"))
+    write_text(path, _to_text(result))
     return result
 
 
@@ -220,7 +221,7 @@ def _knows_all(run: DigitsRun, is_target: bool) -> bool:
     return run.mode == "supervised" or (run.model == "CNN" and run.mode == "transfer" and not is_target)
 
 
-def _to_text(result: RunResult) -> str:
+def _to_text(result: DigitsResult) -> str:
     record = {
         **asdict(result.run),
         "accuracy": result.accuracy,
@@ -232,10 +233,10 @@ def _to_text(result: RunResult) -> str:
     return json.dumps(record, indent=1) + "\n"
 
 
-def _read_result(path: Path, run: DigitsRun, settings: Mapping[str, Any]) -> RunResult:
+def _read_result(path: Path, run: DigitsRun, settings: Mapping[str, Any]) -> DigitsResult:
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-        result = RunResult(
+        result = DigitsResult(
             run,
             float(record["accuracy"]),
             np.array(record["confusion"], dtype=np.int64),
@@ -244,10 +245,10 @@ def _read_result(path: Path, run: DigitsRun, settings: Mapping[str, Any]) -> Run
             record["settings"],
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DigitsError(f"{path} is damaged ({error}): delete it, and the run is made again.") from error
+        raise InputFileError(f"{path} is damaged ({error}): delete it, and the run is made again.") from error
     # through JSON, for a tuple comes back as a list
     if result.settings != json.loads(json.dumps(settings)):
-        raise DigitsError(f"{path} was made with other settings: choose another --out folder, or delete it.")
+        raise InputFileError(f"{path} was made with other settings: choose another folder (out=…), or delete it.")
     return result
 
 

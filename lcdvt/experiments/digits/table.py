@@ -9,9 +9,9 @@ from lcdvt.dvt.config import TrainingMode
 from lcdvt.evaluate import Spread, spread
 from lcdvt.experiments.digits.files import CLASSES, NAMES
 from lcdvt.experiments.digits.presets import ModelName
-from lcdvt.experiments.digits.runs import Circumstances, DigitsRun, RunResult
-from lcdvt.tables import OBSERVED, Cell, ResultTable, TableRow
-from lcdvt.tables import Circumstances as TableCircumstances
+from lcdvt.experiments.digits.runs import Circumstances, DigitsResult, DigitsRun
+from lcdvt.tables.table import OBSERVED, Cell, ResultTable, TableRow
+from lcdvt.tables.table import Circumstances as TableCircumstances
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -46,7 +46,7 @@ BEST_DECIMALS: Final = 2
 CONFUSED: Final[tuple[TrainingMode, ...]] = ("semi-supervised", "transfer", "multi-task", "supervised")
 
 
-def digits_table(results: Sequence[RunResult], target: str, circumstances: Circumstances) -> ResultTable:
+def digits_table(results: Sequence[DigitsResult], target: str, circumstances: Circumstances) -> ResultTable:
     """Make the table of one target from its runs, the rows in the paper's order."""
     by_row = _accuracies(results, target)
     rivals = {row: round(spread(values).mean, BEST_DECIMALS) for row, values in by_row.items() if not _is_bound(row)}
@@ -90,7 +90,7 @@ def digits_table(results: Sequence[RunResult], target: str, circumstances: Circu
     )
 
 
-def _accuracies(results: Sequence[RunResult], target: str) -> dict[Row, list[float]]:
+def _accuracies(results: Sequence[DigitsResult], target: str) -> dict[Row, list[float]]:
     """Return each row's accuracies in percent, seed by seed, rows in the paper's order."""
     order = list(PUBLISHED[target])
     found: dict[Row, list[float]] = {}
@@ -134,7 +134,7 @@ def _notes(seeds: int, circumstances: Circumstances) -> tuple[str, ...]:
     )
 
 
-def accuracies_json(results: Sequence[RunResult]) -> dict[str, Any]:
+def accuracies_json(results: Sequence[DigitsResult]) -> dict[str, Any]:
     """Return `{"mnist": {"semi-supervised": [per seed], …}, "usps": …, "cnn": {…}}` in percent."""
     record: dict[str, Any] = {}
     for target in dict.fromkeys(result.run.target for result in results):
@@ -144,7 +144,7 @@ def accuracies_json(results: Sequence[RunResult]) -> dict[str, Any]:
     return record
 
 
-def confusion_table(results: Sequence[RunResult], target: str) -> "Table":
+def confusion_table(results: Sequence[DigitsResult], target: str) -> "Table":
     """Show which digit is taken for which, summed over seeds, by DVT trained in the first way that was run."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table

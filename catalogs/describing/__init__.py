@@ -1,0 +1,1 @@
+"""A survey's description written from one of its files."""

@@ -1,0 +1,192 @@
+"""Guess from names and values what the columns of a light-curve table are."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lcdvt.catalogs.describing.look import Sample
+from lcdvt.errors import SurveyError
+
+TIME_NAMES: Final = tuple("mjd hmjd bmjd hjd bjd jd time date obstime obs_time dateobs t epoch".split())
+MAG_NAMES: Final = tuple("mag magnitude m psfmag mag_auto mag_psf psf_mag mag_kron".split())
+FLUX_NAMES: Final = tuple("flux psfflux psf_flux flux_psf".split())
+ERROR_NAMES: Final = tuple(
+    "magerr mag_err err error e_mag sigma emag mag_error sigmapsf fluxerr "
+    "flux_err e_flux psffluxerr psf_flux_err uncertainty magerr_kron".split()
+)
+BAND_NAMES: Final = tuple("band filter passband filt fid bandpass filtercode filter_code filterid".split())
+ID_NAMES: Final = tuple("id object_id objid oid star_id starid source_id name objectid object star".split())
+RA_NAMES, DEC_NAMES = ("ra", "raj2000", "ra_deg"), ("dec", "dej2000", "dec_deg")
+MAX_BANDS: Final = 12
+BLUE_TO_RED: Final = "uUbBgGvVrRiIzZyYjJhHkK"
+NOT_BANDS: Final = frozenset("e er err d sig lim ref abs zp std mean med".split())
+"""What stands beside `mag` in a column's name without being a band."""
+MJD_RANGE, JD_RANGE = (15000.0, 110000.0), (2_415_000.0, 2_500_000.0)
+NUMERIC_SHARE: Final = 0.9
+"""A few stray words do not make a column text."""
+
+_MISSING: Final = ("", "nan", "null", "none", "na", "n/a", "--", "-", "\\n")
+_ERROR_WORDS: Final = re.compile(r"(?i)magerr|emag|error|err|er|e_|sigma|uncertainty|unc")
+_BAND_MAG: Final = re.compile(r"(?i)(?:(?P<before>[a-z0-9]{1,4})_?mag|mag_?(?P<after>[a-z0-9]{1,4}))")
+_CALENDAR_DATE: Final = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}")
+
+
+@dataclass(frozen=True)
+class ColumnGuess:
+    """What the columns of a table seem to be."""
+
+    time: str
+    middle_time: float
+    magnitudes: tuple[tuple[str, str | None], ...]
+    """Magnitude and error: of each band in a wide row, else one pair."""
+    bands: tuple[str, ...]
+    is_wide: bool
+    is_flux: bool
+    id: str | None
+    band: str | None
+    ra: str | None
+    dec: str | None
+    numbers: dict[str, NDArray[np.float64]]
+    """The values of every numeric column, NaN where there is none."""
+
+
+def guess_columns(sample: Sample) -> ColumnGuess:
+    """Guess what each column is; a table without dates or magnitudes is refused."""
+    table = sample.table
+    numbers = _numeric_columns(table)
+    named_numeric = list(numbers) if sample.has_names else []
+    all_named = [str(column) for column in table.columns] if sample.has_names else []
+    # Braces are the id template's own, so a column whose name has them cannot be in it.
+    id_column = _find([column for column in all_named if not set(column) & set("{}")], ID_NAMES)
+    band_column = _find(all_named, BAND_NAMES)
+    bands = _bands_in(table[band_column]) if band_column else []
+    band_column = band_column if bands else None
+    ra, dec = _find(named_numeric, RA_NAMES), _find(named_numeric, DEC_NAMES)
+    free = [column for column in numbers if column not in (id_column, band_column, ra, dec)]
+    time = _time_column(sample, numbers, named_numeric, free)
+    rest = [column for column in free if column != time]
+
+    mag = _find(named_numeric, MAG_NAMES)
+    by_band = _columns_by_band([column for column in named_numeric if column in rest]) if mag is None else {}
+    is_wide = len(by_band) > 1
+    if is_wide:
+        magnitudes, bands, is_flux = tuple(by_band.values()), list(by_band), False
+    else:
+        flux = _find(named_numeric, FLUX_NAMES) if mag is None and not by_band else None
+        is_flux = flux is not None
+        err = None
+        for band, pair in by_band.items():
+            mag, err = pair
+            bands = bands or [band]
+        mag = mag or flux or (rest[0] if rest else None)
+        err = err or _find(named_numeric, ERROR_NAMES)
+        err = err or next((column for column in rest if column != mag and _looks_like_error(numbers[column])), None)
+        magnitudes = ((mag, err),) if mag is not None else ()
+    if time is None or not magnitudes:
+        raise SurveyError(
+            f"{sample.path}: no columns that look like a date and a magnitude were found; "
+            f"it has {', '.join(map(str, table.columns)) or 'none'}."
+        )
+    middle = float(np.nanmedian(numbers[time]))
+    return ColumnGuess(
+        time, middle, magnitudes, tuple(bands or ["V"]), is_wide, is_flux, id_column, band_column, ra, dec, numbers
+    )
+
+
+def _find(columns: list[str], names: tuple[str, ...]) -> str | None:
+    lower: dict[str, str] = {}
+    for column in columns:
+        lower.setdefault(column.lower(), column)
+    for column in columns:  # a field of a nested column is known by its own name
+        lower.setdefault(column.rpartition(".")[2].lower(), column)
+    return next((lower[name] for name in names if name in lower), None)
+
+
+def _numeric_columns(table: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
+    found = {}
+    for column in table.columns:
+        values = table[column]
+        kind = getattr(values.dtype, "kind", "O")
+        if kind in "Mmb":  # dates of the calendar, spans and yes/no are no measurements
+            continue
+        numbers = np.asarray(pd.to_numeric(values, errors="coerce").to_numpy(dtype=float, na_value=np.nan))
+        finite = np.isfinite(numbers)
+        text = values[~finite].astype("string").str.strip().str.lower()
+        # An upper limit such as >18.2 is no value, but it does not make the column text either.
+        silent = text.isna() | text.isin(_MISSING) | text.str.fullmatch(r"[<>]=?\s*[0-9.+-]+").fillna(value=False)
+        if finite.any() and finite.sum() >= NUMERIC_SHARE * (len(values) - int(silent.sum())):
+            found[str(column)] = np.where(finite, numbers, np.nan)
+    return found
+
+
+def _bands_in(values: pd.Series) -> list[str]:
+    present = values.dropna()
+    if pd.api.types.is_float_dtype(present.dtype) and (present % 1 == 0).all():
+        present = present.astype("int64")
+    names = sorted(set(present.astype(str).str.strip()) - {""})[:MAX_BANDS]
+    return sorted(names, key=_colour)
+
+
+def _colour(band: str) -> int:
+    """Return where a band stands between blue and red, as far as a letter of its name tells (g, zg, g_prime)."""
+    letter = band[-1] if band[-1] in BLUE_TO_RED else band[0]
+    return BLUE_TO_RED.find(letter) if letter in BLUE_TO_RED else len(BLUE_TO_RED)
+
+
+def _time_column(
+    sample: Sample, numbers: dict[str, NDArray[np.float64]], named_numeric: list[str], free: list[str]
+) -> str | None:
+    by_name = _find(named_numeric, TIME_NAMES)
+    if by_name is not None:
+        return by_name
+    others = [str(column) for column in sample.table.columns if str(column) not in numbers]
+    calendar = _find(others, TIME_NAMES) if sample.has_names else None
+    calendar = calendar or next((column for column in others if _is_calendar(sample.table[column])), None)
+    if calendar is None:
+        return free[0] if free else None
+    for column in free:
+        middle = float(np.nanmedian(numbers[column]))
+        if any(low < middle < high for low, high in (MJD_RANGE, JD_RANGE)):
+            return column
+    example = str(sample.table[calendar].iloc[0])[:30]
+    raise SurveyError(
+        f"{sample.path}: the dates in column {calendar!r} are text ({example!r}): write them as MJD or JD numbers."
+    )
+
+
+def _is_calendar(values: pd.Series) -> bool:
+    return bool(values.head(20).astype(str).str.match(_CALENDAR_DATE).mean() > 0.5)
+
+
+def _columns_by_band(columns: list[str]) -> dict[str, tuple[str, str | None]]:
+    """Find pairs such as rmag/rerr, mag_B/err_B, g_mag/g_magerr or MagR/ErMagR, from blue to red."""
+    mag_of: dict[str, str] = {}
+    for column in columns:
+        found = _BAND_MAG.fullmatch(column)
+        band = (found["before"] or found["after"]) if found else ""
+        if band and column.lower() not in ERROR_NAMES and band.lower() not in NOT_BANDS and "err" not in band.lower():
+            mag_of.setdefault(band, column)
+    if len(mag_of) == 1 and not all(len(band) <= 2 and _colour(band) < len(BLUE_TO_RED) for band in mag_of):
+        return {}  # a lone kronmag is a kind of magnitude, not a band
+    errors = {column: _band_of_error(column) for column in columns if column not in mag_of.values()}
+    return {band: (mag_of[band], _error_of(band, errors)) for band in sorted(mag_of, key=_colour)}
+
+
+def _band_of_error(column: str) -> str | None:
+    """Return what is left of an error column's name without the words for error and magnitude."""
+    rest, count = _ERROR_WORDS.subn("", column)
+    return re.sub(r"(?i)mag|_", "", rest) if count else None
+
+
+def _error_of(band: str, errors: dict[str, str | None]) -> str | None:
+    exact = [column for column, rest in errors.items() if rest == band]
+    alike = [column for column, rest in errors.items() if rest is not None and rest.lower() == band.lower()]
+    return min(exact or alike, key=len, default=None)
+
+
+def _looks_like_error(values: NDArray[np.float64]) -> bool:
+    return bool(0 < np.nanmedian(values) < 1.0)

@@ -1,0 +1,61 @@
+"""Tell from a few files which survey they come from."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from lcdvt.catalogs.reading.detect import HEAD_BYTES, Match, match_survey
+from lcdvt.catalogs.reading.files import InputFile, archive_members, open_stream
+from lcdvt.catalogs.registry import builtin_surveys
+from lcdvt.catalogs.survey import Survey
+from lcdvt.errors import InputFileError, SurveyError
+
+FILES_LOOKED_AT = 25
+MEMBERS_LOOKED_AT = 5
+
+
+def guess_survey(files: Sequence[InputFile]) -> Survey:
+    """Return the one survey whose formats the files have.
+
+    Content decides; only where several surveys share a format does a folder named like one of them.
+    """
+    sample = [
+        files[i * len(files) // min(len(files), FILES_LOOKED_AT)] for i in range(min(len(files), FILES_LOOKED_AT))
+    ]
+    candidates: dict[str, Survey] = {}
+    refusal = ""
+    for name, head in _heads(sample):
+        answers = {survey.name: match_survey(survey, name, head) for survey in builtin_surveys()}
+        matching = [survey for survey in builtin_surveys() if isinstance(answers[survey.name], Match)]
+        if len(matching) > 1:
+            named = [survey for survey in matching if survey.name in _folder_names(name)]
+            matching = named if len(named) == 1 else matching
+        candidates |= {survey.name: survey for survey in matching}
+        if not matching and not refusal:
+            tried = "\n".join(f"  {survey}: {reason}" for survey, reason in answers.items())
+            refusal = f"{name} is from no survey known here (survey=FILE.toml describes another). Tried:\n{tried}"
+    if len(candidates) == 1:
+        return next(iter(candidates.values()))
+    if candidates:
+        raise SurveyError(f"the files may be from {' or '.join(sorted(candidates))}: say which with survey=….")
+    raise SurveyError(refusal or "no file could be read to tell the survey: name it with survey=….")
+
+
+def _folder_names(name: str) -> set[str]:
+    return {part.lower() for part in Path(name).absolute().parts}
+
+
+def _heads(files: list[InputFile]) -> Iterator[tuple[str, bytes]]:
+    for file in files:
+        try:
+            if file.is_archive:
+                for count, member in enumerate(archive_members(file.path)):
+                    if not member.refused:
+                        yield member.name, member.content[:HEAD_BYTES]
+                    if count >= MEMBERS_LOOKED_AT:
+                        break
+            else:
+                with open_stream(file.path) as stream:
+                    head = stream.read(HEAD_BYTES)
+                yield str(file.path), head
+        except InputFileError:
+            continue  # ingest itself names every file it cannot read

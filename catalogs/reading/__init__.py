@@ -1,0 +1,1 @@
+"""From files of any form to raw light curves."""

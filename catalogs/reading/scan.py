@@ -1,0 +1,140 @@
+"""A compiled scanner of delimited text: bytes in, numbers and text positions out.
+
+Every text format of every survey goes through this one function, so that a file of ten lines and a
+dump of ten million are read by the same rules. It takes many small files at once, because calling it costs as much as
+reading a few hundred lines. `lcdvt.catalogs.reading.scan_kernel` is the compiled half.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lcdvt.catalogs.reading.scan_kernel import (
+    NOT_A_NUMBER,
+    TOO_FEW_COLUMNS,
+    TOO_MANY_COLUMNS,
+    WHITESPACE_RUNS,
+    scan_lines,
+)
+
+__all__ = [
+    "LINE_FAULTS",
+    "NOT_A_NUMBER",
+    "TOO_FEW_COLUMNS",
+    "TOO_MANY_COLUMNS",
+    "WHITESPACE_RUNS",
+    "Scan",
+    "scan_texts",
+]
+
+LINE_FAULTS: Final = {
+    TOO_FEW_COLUMNS: "too few columns",
+    TOO_MANY_COLUMNS: "too many columns",
+    NOT_A_NUMBER: "a value that is not a number",
+}
+_NEWLINE: Final = ord("\n")
+
+
+class Scan(NamedTuple):
+    """What the scanner found; one row per data line, faulty lines included."""
+
+    buffer: bytes
+    """All texts, one after the other."""
+    values: NDArray[np.float64]
+    """Row by numeric column; NaN where the field is empty or says so."""
+    text_start: NDArray[np.int64]
+    text_stop: NDArray[np.int64]
+    """Row by text column: where in the buffer the field stands."""
+    text_hash: NDArray[np.uint64]
+    """Row: a hash of all text columns marked as identity (see `identity_columns`); empty without any."""
+    line_start: NDArray[np.int64]
+    """Row: where in the buffer its line begins; empty without identity columns."""
+    line_number: NDArray[np.int32]
+    """Row: its line in its text, counted from 1 behind the skipped bytes."""
+    fault: NDArray[np.int8]
+    """Row: 0, or one of the codes in LINE_FAULTS."""
+    row_start: NDArray[np.int64]
+    """Text: its first row; the last entry is the number of all rows."""
+
+
+def scan_texts(
+    texts: Sequence[bytes],
+    skipped: Sequence[int],
+    *,
+    separator: int,
+    comment: int,
+    numeric_columns: tuple[int, ...],
+    text_columns: tuple[int, ...] = (),
+    identity_columns: int = 0,
+    column_count: int = 0,
+) -> Scan:
+    """Read the wanted columns of every data line of some texts that are laid out alike.
+
+    Parameters
+    ----------
+    texts
+        Whole lines; the last one may lack its newline.
+    skipped
+        How many bytes of each text come before its first data line.
+    separator
+        The separator's byte, or WHITESPACE_RUNS.
+    comment
+        The byte that begins a comment line, or -1.
+    numeric_columns, text_columns
+        Wanted columns, counted from 0.
+    identity_columns
+        How many of the first `text_columns` together name the object a row belongs to.
+    column_count
+        How many columns a line must have; 0 takes that of each text's first data line.
+    """
+    buffer = b"\n".join([*texts, b""])
+    data = np.frombuffer(buffer, dtype=np.uint8)
+    sizes = np.array([len(text) for text in texts], dtype=np.int64)
+    stops = np.cumsum(sizes + 1) - 1
+    numeric, text = tuple(dict.fromkeys(numeric_columns)), tuple(dict.fromkeys(text_columns))
+    wanted, text_at = _places(numeric, text)
+    *found, hard = scan_lines(
+        data,
+        stops - sizes + np.asarray(skipped, dtype=np.int64),
+        stops,
+        np.count_nonzero(data == _NEWLINE),
+        separator,
+        comment,
+        wanted,
+        text_at,
+        len(numeric),
+        len(text),
+        len(set(text_columns[:identity_columns])),
+        column_count,
+    )
+    scan = Scan(buffer, *found)
+    for row, position, token_start, token_stop in hard:
+        try:
+            scan.values[row, position] = float(buffer[token_start:token_stop])
+        except ValueError:
+            scan.fault[row] = NOT_A_NUMBER
+    if numeric == numeric_columns and text == text_columns:
+        return scan
+    # One column may be wanted twice, once by its name and once by its number.
+    of_text = [text.index(column) for column in text_columns]
+    return scan._replace(
+        values=scan.values[:, [numeric.index(column) for column in numeric_columns]],
+        text_start=scan.text_start[:, of_text],
+        text_stop=scan.text_stop[:, of_text],
+    )
+
+
+@lru_cache(maxsize=256)
+def _places(
+    numeric_columns: tuple[int, ...], text_columns: tuple[int, ...]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return for each column of a line its place among the wanted ones, -1 for the others."""
+    last = max((*numeric_columns, *text_columns), default=0)
+    wanted = np.full(last + 1, -1, dtype=np.int64)
+    text_at = np.full(last + 1, -1, dtype=np.int64)
+    wanted[list(numeric_columns)] = np.arange(len(numeric_columns))
+    text_at[list(text_columns)] = np.arange(len(text_columns))
+    return wanted, text_at

@@ -1,0 +1,297 @@
+"""The compiled half of the scanner: lines to columns, and decimal numbers, exact.
+
+It is one file on purpose: numba keeps compiled code beside the source and does not notice that a function called from
+another file has changed.
+
+A token with at most 15 digits and a small exponent is computed here in a way that is correctly rounded (an integer
+below 2**53 times or divided by a power of ten that a double holds exactly); anything else is left to Python's `float`.
+"""
+
+from typing import Final
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from lcdvt.catalogs.vocabulary import MISSING_WORDS
+
+# How far to trust what was read: a number; a word for none; nonsense; a number only Python's float reads exactly.
+NUMBER: Final = 0
+MISSING: Final = 1
+BAD: Final = 2
+HARD: Final = 3
+
+WHITESPACE_RUNS: Final = 0
+"""The separator code for "any run of blanks"."""
+
+# What is wrong with a line.
+TOO_FEW_COLUMNS: Final = 1
+TOO_MANY_COLUMNS: Final = 2
+NOT_A_NUMBER: Final = 3
+
+_TAB, _NEWLINE, _RETURN, _SPACE, _QUOTE = 9, 10, 13, 32, 34
+_FNV_OFFSET, _FNV_PRIME = np.uint64(14695981039346656037), np.uint64(1099511628211)
+_POWERS_OF_TEN = 10.0 ** np.arange(23)
+
+
+@numba.njit(cache=True, inline="always")
+def _is_missing_word(data: NDArray[np.uint8], start: int, stop: int) -> bool:
+    for word in MISSING_WORDS:
+        if len(word) == stop - start:
+            same = True
+            for i in range(len(word)):
+                byte = data[start + i]
+                if 65 <= byte <= 90:
+                    byte += 32
+                if byte != word[i]:
+                    same = False
+                    break
+            if same:
+                return True
+    return False
+
+
+@numba.njit(cache=True)
+def read_number(data: NDArray[np.uint8], start: int, stop: int) -> tuple[float, int]:
+    """Read a decimal number; the second value says how far to trust the first."""
+    i = start
+    negative = False
+    if i < stop and (data[i] == 45 or data[i] == 43):
+        negative = data[i] == 45
+        i += 1
+    mantissa = np.int64(0)
+    digits = 0
+    seen = 0
+    exponent = 0
+    after_point = False
+    while i < stop:
+        byte = data[i]
+        if 48 <= byte <= 57:
+            seen += 1
+            if digits > 0 or byte != 48:
+                digits += 1
+            if digits > 18:
+                return 0.0, HARD
+            mantissa = mantissa * 10 + (byte - 48)
+            if after_point:
+                exponent -= 1
+        elif byte == 46 and not after_point:
+            after_point = True
+        else:
+            break
+        i += 1
+    if seen == 0:
+        # Nothing at all, or an upper limit such as >18.2, is no measurement.
+        missing = start == stop or data[start] in (60, 62) or _is_missing_word(data, start, stop)
+        return np.nan, MISSING if missing else BAD
+    if i < stop:
+        if data[i] != 101 and data[i] != 69:
+            return np.nan, BAD
+        i += 1
+        sign = 1
+        if i < stop and (data[i] == 45 or data[i] == 43):
+            sign = -1 if data[i] == 45 else 1
+            i += 1
+        power = 0
+        first = i
+        while i < stop and 48 <= data[i] <= 57:
+            power = min(power * 10 + (data[i] - 48), 100000)  # beyond any double: Python's float decides
+            i += 1
+        if i == first or i < stop:
+            return np.nan, BAD
+        exponent += sign * power
+    if mantissa > 9007199254740992 or exponent > 22 or exponent < -22:
+        return 0.0, HARD
+    value = float(mantissa)
+    value = value / _POWERS_OF_TEN[-exponent] if exponent < 0 else value * _POWERS_OF_TEN[exponent]
+    return -value if negative else value, NUMBER
+
+
+@numba.njit(cache=True, inline="always")
+def _byte(data: NDArray[np.uint8], position: int) -> int:
+    """Return a byte; an unsigned position spares numba's check for one counted from the end."""
+    return data[np.uint64(position)]
+
+
+@numba.njit(cache=True, inline="always")
+def _is_blank(byte: int) -> bool:
+    return byte in (_SPACE, _TAB, _RETURN)
+
+
+@numba.njit(cache=True, inline="always", error_model="numpy")
+def plain_number(data: NDArray[np.uint8], start: int) -> tuple[float, int]:
+    """Read a number written in the usual way (sign, digits, point, digits) and say where it ends; -1: not so.
+
+    Some byte after `start` must be no digit, as the newline that ends every text is.
+    """
+    i = start
+    negative = _byte(data, i) == 45
+    if negative:
+        i += 1
+    mantissa = np.int64(0)
+    first = i
+    digit = np.int64(_byte(data, i)) - 48
+    while 0 <= digit <= 9:
+        mantissa = mantissa * 10 + digit
+        i += 1
+        digit = np.int64(_byte(data, i)) - 48
+    digits = i - first
+    decimals = 0
+    if _byte(data, i) == 46:
+        i += 1
+        first = i
+        digit = np.int64(_byte(data, i)) - 48
+        while 0 <= digit <= 9:
+            mantissa = mantissa * 10 + digit
+            i += 1
+            digit = np.int64(_byte(data, i)) - 48
+        decimals = i - first
+        digits += decimals
+    if digits == 0 or digits > 15:
+        return 0.0, -1
+    value = mantissa / _POWERS_OF_TEN[decimals]
+    return -value if negative else value, i
+
+
+@numba.njit(cache=True, error_model="numpy")
+def scan_lines(  # type: ignore[no-untyped-def]
+    data, starts, stops, lines, separator, comment, wanted, text_at, n_numeric, n_text, n_identity, column_count
+):
+    """Cut the lines of each text into fields and read the wanted ones; `scan_texts` says what the arguments mean.
+
+    The byte after each text must be a newline: no loop below looks for the text's end, every one stops there.
+    """
+    values = np.empty((n_numeric, lines))  # column by column, as they are used
+    text_start = np.zeros((lines, n_text), dtype=np.int64)
+    text_stop = np.zeros((lines, n_text), dtype=np.int64)
+    # Positions and hashes only where objects must be told apart: touching memory costs more than reading numbers.
+    many = n_identity > 0
+    text_hash = np.zeros(lines if many else 0, dtype=np.uint64)
+    line_start = np.zeros(lines if many else 0, dtype=np.int64)
+    line_number = np.empty(lines, dtype=np.int32)
+    fault = np.empty(lines, dtype=np.int8)
+    row_start = np.empty(starts.size + 1, dtype=np.int64)
+    hard = [(0, 0, 0, 0)]
+    hard.pop()
+    last_wanted = wanted.size - 1
+    only_number = np.where(text_at < 0, wanted, -1)
+    by_blanks = separator == WHITESPACE_RUNS
+    row = 0
+    for text in range(starts.size):
+        row_start[text] = row
+        number = 0
+        expected = column_count
+        position = starts[text]
+        while position < stops[text]:
+            begin = position
+            number += 1
+            i = begin
+            while _is_blank(_byte(data, i)) and _byte(data, i) != separator:
+                i += 1
+            if _byte(data, i) == _NEWLINE or _byte(data, i) == comment:
+                while _byte(data, i) != _NEWLINE:
+                    i += 1
+                position = i + 1
+                continue
+            column = 0
+            identity_hash = _FNV_OFFSET
+            line_fault = 0
+            trailing_empty = False
+            while True:
+                at = only_number[column] if column <= last_wanted else -1
+                value, end = plain_number(data, i) if at >= 0 else (0.0, -1)
+                after = _byte(data, end) if end > 0 else 0
+                if end > 0 and (after in (separator, _NEWLINE) or (by_blanks and _is_blank(after))):
+                    # Nearly every field: a plain number that ends where the field ends.
+                    values[at, row] = value
+                    trailing_empty = False
+                    i = end
+                else:
+                    token_start, token_stop, i = _cut_field(data, i, separator)
+                    trailing_empty = token_stop == token_start
+                    if column <= last_wanted:
+                        at = wanted[column]
+                        if at >= 0:
+                            values[at, row], kind = read_number(data, token_start, token_stop)
+                            if kind == HARD:
+                                hard.append((row, at, token_start, token_stop))
+                            elif kind == BAD:
+                                line_fault = NOT_A_NUMBER
+                        at = text_at[column]
+                        if at >= 0:
+                            text_start[row, at] = token_start
+                            text_stop[row, at] = token_stop
+                            if at < n_identity:
+                                for j in range(token_start, token_stop):
+                                    identity_hash = (identity_hash ^ np.uint64(data[j])) * _FNV_PRIME
+                                identity_hash = (identity_hash ^ np.uint64(255)) * _FNV_PRIME
+                column += 1
+                if by_blanks:
+                    while _is_blank(_byte(data, i)):
+                        i += 1
+                if _byte(data, i) == _NEWLINE:
+                    break
+                if not by_blanks:
+                    i += 1
+            position = i + 1
+            # A separator at the end of a line is common and means nothing.
+            counted = column - 1 if trailing_empty and expected > 0 and column == expected + 1 else column
+            if expected == 0:
+                expected = counted
+            if counted < expected or column <= last_wanted:
+                line_fault = TOO_FEW_COLUMNS
+                values[:, row] = np.nan  # some were not there to be read
+            elif counted > expected:
+                line_fault = TOO_MANY_COLUMNS
+            if many:
+                text_hash[row] = identity_hash
+                line_start[row] = begin
+            line_number[row] = number
+            fault[row] = line_fault
+            row += 1
+    row_start[starts.size] = row
+    return (
+        values[:, :row].T,
+        text_start[:row],
+        text_stop[:row],
+        text_hash[:row],
+        line_start[:row],
+        line_number[:row],
+        fault[:row],
+        row_start,
+        hard,
+    )
+
+
+@numba.njit(cache=True)
+def _cut_field(data: NDArray[np.uint8], start: int, separator: int) -> tuple[int, int, int]:
+    """Return where the field's text begins and ends, without quotes and padding, and where the field itself ends."""
+    i = start
+    if separator != WHITESPACE_RUNS:
+        while (data[i] == _SPACE or data[i] == _TAB) and data[i] != separator:
+            i += 1
+        start = i
+    if data[i] == _QUOTE:
+        i += 1
+        while data[i] != _NEWLINE:
+            if data[i] == _QUOTE:
+                if data[i + 1] != _QUOTE:
+                    break
+                i += 1  # a doubled quote stands for one
+            i += 1
+        stop = i
+        if data[i] == _QUOTE:
+            i += 1
+        while data[i] != separator and data[i] != _NEWLINE and separator != WHITESPACE_RUNS:
+            i += 1
+        return start + 1, stop, i
+    if separator == WHITESPACE_RUNS:
+        while not _is_blank(data[i]) and data[i] != _NEWLINE:
+            i += 1
+        return start, i, i
+    while data[i] != separator and data[i] != _NEWLINE:
+        i += 1
+    stop = i
+    while stop > start and _is_blank(data[stop - 1]):
+        stop -= 1
+    return start, stop, i

@@ -1,0 +1,162 @@
+"""Parquet, FITS and VOTable to light curves."""
+
+import io
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from lcdvt.catalogs.reading.curves import (
+    UNKNOWN_BAND,
+    RawCurves,
+    RawObject,
+    assemble,
+    bands_of_rows,
+    fill_template,
+    no_curves,
+    object_from_groups,
+)
+from lcdvt.catalogs.reading.detect import Match
+from lcdvt.catalogs.reading.nested import flat_names, flattened, stored_columns
+from lcdvt.catalogs.survey import Column, Format, Survey
+from lcdvt.errors import InputFileError, first_line
+
+ROWS_AT_ONCE: Final = 1 << 16
+NESTED_ROWS_AT_ONCE: Final = 256
+"""Each row of a nested table is a whole light curve."""
+
+
+def read_table_bytes(survey: Survey, match: Match, content: bytes, name: str) -> RawCurves:
+    """Read the light curves of a whole Parquet, FITS or VOTable file."""
+    form = match.format
+    wanted = [str(column) for column in form.used_columns]
+    try:
+        if form.type == "parquet":
+            table = flattened(pq.read_table(io.BytesIO(content)), wanted)
+        else:
+            table = _astropy_table(form.type, content, wanted)
+    except Exception as error:  # the libraries raise a dozen kinds for a damaged file
+        raise InputFileError(f"{name} is a damaged {form.type} file: {first_line(error)}") from error
+    return curves_from_table(survey, match, table, name)
+
+
+def _astropy_table(kind: str, content: bytes, wanted: list[str]) -> pa.Table:
+    from astropy.io.votable import parse_single_table
+    from astropy.table import Table
+
+    stream = io.BytesIO(content)
+    found = Table.read(stream, format="fits") if kind == "fits" else parse_single_table(stream).to_table()
+    columns: dict[str, pa.Array] = {}
+    for column in wanted:
+        if column in found.colnames:
+            values = found[column]
+            masked = np.ma.getmaskarray(values) if hasattr(values, "mask") else np.zeros(len(values), dtype=bool)
+            plain = np.asarray(values.filled(np.nan) if masked.any() and values.dtype.kind == "f" else values)
+            if plain.dtype.kind == "S":
+                plain = np.char.decode(plain, "utf-8")
+            # FITS is big-endian; Arrow wants the machine's own order.
+            native = plain if plain.dtype.kind == "U" else plain.astype(plain.dtype.newbyteorder("="))
+            columns[column] = pa.array(native.tolist() if native.dtype.kind == "U" else native, mask=masked)
+    return pa.table(columns)
+
+
+def parquet_batches(path: Path, form: Format) -> Iterator[pa.Table]:
+    """Stream the needed columns of a Parquet file that may be larger than memory."""
+    try:
+        with pq.ParquetFile(path) as file:
+            wanted, names = [str(column) for column in form.used_columns], flat_names(file.schema_arrow)
+            missing = [column for column in wanted if column not in names]
+            if missing:
+                raise InputFileError(f"{path} has no column {missing[0]!r}; it has {', '.join(names[:20])}.")
+            is_nested = names != file.schema_arrow.names
+            rows = NESTED_ROWS_AT_ONCE if is_nested else ROWS_AT_ONCE
+            for batch in file.iter_batches(rows, columns=stored_columns(file.schema_arrow, wanted)):
+                yield flattened(pa.Table.from_batches([batch]), wanted)
+    except (pa.ArrowException, OSError) as error:
+        raise InputFileError(f"{path} is a damaged parquet file: {first_line(error)}") from error
+
+
+def id_strings(form: Format, table: pa.Table, groups: dict[str, str]) -> NDArray[Any]:
+    """Return each row's object id; empty where a part of it is missing."""
+    columns = [
+        pc.fill_null(table[str(column)].cast(pa.string()), "").to_numpy(zero_copy_only=False)
+        for column in form.id_columns
+    ]
+    if form.id == "{" + str(form.id_columns[0]) + "}":
+        return np.asarray(columns[0], dtype=object)
+    names = [str(column) for column in form.id_columns]
+    ids = [
+        fill_template(form.id, groups | dict(zip(names, row, strict=True))) if all(row) else ""
+        for row in zip(*columns, strict=True)
+    ]
+    return np.array(ids, dtype=object)
+
+
+def curves_from_table(survey: Survey, match: Match, table: pa.Table, name: str) -> RawCurves:
+    """Take the light curves out of an Arrow table with the survey's own column names."""
+    try:
+        return _curves(survey, match, table, name)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        return no_curves(f"{name}: {first_line(error)}: numbers are needed for dates, magnitudes and errors.")
+
+
+def _curves(survey: Survey, match: Match, table: pa.Table, name: str) -> RawCurves:
+    form = match.format
+    missing = [str(column) for column in form.used_columns if str(column) not in table.column_names]
+    if missing:
+        return no_curves(f"{name} has no column {missing[0]!r}; it has {', '.join(table.column_names[:20])}.")
+    rows = table.num_rows
+    if rows == 0:
+        return no_curves(f"{name} holds no epochs.")
+    time = _floats(table, form.time)
+    constant = np.full(rows, np.nan if survey.constant_error is None else survey.constant_error)
+    mags = [_floats(table, mag) for mag, _ in form.magnitude_columns]
+    errs = [constant if err is None else _floats(table, err) for _, err in form.magnitude_columns]
+    ra, dec = (np.full(rows, np.nan) if axis is None else _floats(table, axis) for axis in (form.ra, form.dec))
+    labels = table[str(form.label)].cast(pa.string()).to_pylist() if form.label is not None else [None] * rows
+    problems: list[str] = []
+    dropped: Counter[str] = Counter()
+    if form.many_objects:
+        id_of_row = id_strings(form, table, match.groups).astype(str)
+        ids, first, inverse = np.unique(id_of_row, return_index=True, return_inverse=True)
+        objects = [
+            RawObject(str(object_id), name, float(ra[row]), float(dec[row]), labels[row])
+            for object_id, row in zip(ids, first, strict=True)
+        ]
+        object_index = inverse.astype(np.int32)
+        if "" in ids:
+            problems.append(f"{name}: some rows have no id; they are skipped: give every object its id.")
+            dropped["no id"] = 1
+            objects, object_index = objects[1:], object_index - 1  # the empty id sorts before all others
+    else:
+        found = object_from_groups(match, name, survey)
+        own = (float(ra[0]), float(dec[0])) if np.isfinite(ra[0] + dec[0]) else (found.ra, found.dec)
+        objects = [found._replace(ra=own[0], dec=own[1], survey_label=labels[0])]
+        object_index = np.zeros(rows, dtype=np.int32)
+    if form.band_column is not None:
+        band_index = _band_column(survey, form, table)
+    else:
+        band_index = bands_of_rows(survey, [match], [rows])
+    epochs = assemble(form, object_index, time, mags, errs, band_index)
+    return RawCurves(objects, epochs, problems, dropped)
+
+
+def _floats(table: pa.Table, column: Column) -> NDArray[np.float64]:
+    values = table[str(column)].cast(pa.float64())
+    return np.asarray(pc.fill_null(values, np.nan).to_numpy())
+
+
+def _band_column(survey: Survey, form: Format, table: pa.Table) -> NDArray[np.int8]:
+    names = {band: band for band in survey.bands} | form.band_names
+    found, inverse = np.unique(
+        table[str(form.band_column)].cast(pa.string()).fill_null("").to_numpy(zero_copy_only=False).astype(str),
+        return_inverse=True,
+    )
+    codes = [survey.bands.index(names[name.strip()]) if name.strip() in names else UNKNOWN_BAND for name in found]
+    return np.array(codes, dtype=np.int8)[inverse]

@@ -1,0 +1,153 @@
+"""Delimited text to light curves: one object per file or many, wide rows or long ones."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from lcdvt.catalogs.reading.curves import BROKEN_LINE, UNKNOWN_BAND, RawCurves, assemble, bands_of_rows
+from lcdvt.catalogs.reading.detect import TextFile, TextLayout, separator_byte
+from lcdvt.catalogs.reading.scan import LINE_FAULTS, Scan, scan_texts
+from lcdvt.catalogs.reading.text_objects import TextObjects, objects_of_rows, wanted_columns
+from lcdvt.catalogs.survey import Column, Format, Survey
+
+NO_COMMENT: Final = -1
+
+
+def scan_ids(form: Format, layout: TextLayout, block: bytes) -> Scan:
+    """Scan only what says which object a line belongs to: for cutting a large file into batches."""
+    return _scan(form, layout, [block], [0], (), form.id_columns)
+
+
+def _scan(
+    form: Format,
+    layout: TextLayout,
+    texts: list[bytes],
+    skipped: list[int],
+    numeric: tuple[Column, ...],
+    text: tuple[Column, ...],
+) -> Scan:
+    return scan_texts(
+        texts,
+        skipped,
+        separator=separator_byte(form),
+        comment=ord(form.comment) if form.comment else NO_COMMENT,
+        numeric_columns=tuple(layout.column_of[column] for column in numeric),
+        text_columns=tuple(layout.column_of[column] for column in text),
+        identity_columns=len(form.id_columns),
+        column_count=layout.column_count,
+    )
+
+
+def read_texts(survey: Survey, files: Sequence[TextFile]) -> RawCurves:
+    """Read the light curves of some text files that are all laid out like the first."""
+    form, layout = files[0].match.format, files[0].layout
+    numeric, text = wanted_columns(form)
+    scan = _scan(form, layout, [file.content for file in files], [file.layout.body for file in files], numeric, text)
+    values = {column: scan.values[:, place] for place, column in enumerate(numeric)}
+    rows_of_file = np.diff(scan.row_start)
+
+    found = objects_of_rows(survey, files, scan, values)
+    # Each sentence with the place of its file, because they are told in the order of the files.
+    told = [(place, f"{files[place].name} holds no epochs.") for place in np.flatnonzero(rows_of_file == 0).tolist()]
+    dropped: Counter[str] = Counter()
+    if scan.fault.any():
+        broken = _drop_faulty(found, scan, files)
+        told += broken
+        dropped[BROKEN_LINE] = len(broken)
+    nameless = _drop_nameless(found, files)
+    if nameless:
+        told += nameless
+        dropped["no id"] = len(nameless)
+
+    time = values[form.time]
+    mags = [values[mag] for mag, _ in form.magnitude_columns]
+    errs = [_constant_error(survey, time.size) if err is None else values[err] for _, err in form.magnitude_columns]
+    if form.band_column is not None:
+        band_index = _band_column(survey, form, scan)
+    else:
+        band_index = bands_of_rows(survey, [file.match for file in files], rows_of_file.tolist())
+    epochs = assemble(form, found.object_index, time, mags, errs, band_index)
+    return RawCurves(found.objects, epochs, [problem for _, problem in sorted(told, key=lambda one: one[0])], dropped)
+
+
+def _constant_error(survey: Survey, rows: int) -> NDArray[np.float64]:
+    return np.full(rows, np.nan if survey.constant_error is None else survey.constant_error)
+
+
+def _drop_faulty(found: TextObjects, scan: Scan, files: Sequence[TextFile]) -> list[tuple[int, str]]:
+    """Leave out every object with a broken line: half an object is worse than none."""
+    faulty_rows = np.flatnonzero(scan.fault)
+    faulty, first = np.unique(found.object_index[faulty_rows], return_index=True)
+    told = []
+    for index, row in zip(faulty.tolist(), faulty_rows[first].tolist(), strict=True):
+        place = found.file_of_object[index]
+        line = files[place].layout.body_line + int(scan.line_number[row])
+        what, object_id = LINE_FAULTS[int(scan.fault[row])], found.objects[index].object_id
+        sentence = f"{what}; object {object_id} is skipped: mend or fetch the file again."
+        told.append((place, f"{files[place].name}:{line}: {sentence}"))
+    _remove(found, faulty)
+    return told
+
+
+def _remove(found: TextObjects, unwanted: NDArray[np.integer]) -> None:
+    """Leave objects out; their rows belong to nobody then."""
+    kept = np.setdiff1d(np.arange(len(found.objects)), unwanted)
+    new_index = np.full(len(found.objects) + 1, -1, dtype=np.int32)  # the last place is for rows that have no object
+    new_index[kept] = np.arange(kept.size)
+    found.objects = [found.objects[index] for index in kept]
+    found.file_of_object = [found.file_of_object[index] for index in kept]
+    found.object_index = new_index[found.object_index]
+
+
+def _drop_nameless(found: TextObjects, files: Sequence[TextFile]) -> list[tuple[int, str]]:
+    """Leave out the rows of objects without an id."""
+    nameless = [index for index, one in enumerate(found.objects) if not one.object_id.strip()]
+    places = [found.file_of_object[index] for index in nameless]
+    if nameless:
+        _remove(found, np.array(nameless))
+    sentence = "some rows have no id; they are skipped: give every object its id."
+    return [(place, f"{files[place].name}: {sentence}") for place in places]
+
+
+def _band_column(survey: Survey, form: Format, scan: Scan) -> NDArray[np.int8]:
+    names = {band: band for band in survey.bands} | form.band_names
+    keys = np.array([np.frombuffer(_padded(key), dtype=np.uint8) for key in names])
+    codes = np.array([survey.bands.index(band) for band in names.values()], dtype=np.int8)
+    assert form.band_column is not None  # asked for by the caller only then
+    at = wanted_columns(form)[1].index(form.band_column)
+    data = np.frombuffer(scan.buffer, dtype=np.uint8)
+    return np.asarray(_match_tokens(data, scan.text_start[:, at], scan.text_stop[:, at], keys, codes))
+
+
+_LONGEST_BAND_NAME = 32
+
+
+def _padded(key: str) -> bytes:
+    return key.encode()[:_LONGEST_BAND_NAME].ljust(_LONGEST_BAND_NAME, b"\0")
+
+
+@numba.njit(cache=True)
+def _match_tokens(data, start, stop, keys, codes):  # type: ignore[no-untyped-def]
+    """Return for each token the code of the key it equals, or UNKNOWN_BAND."""
+    result = np.full(start.size, UNKNOWN_BAND, dtype=np.int8)
+    width = keys.shape[1]
+    for row in range(start.size):
+        length = stop[row] - start[row]
+        if length > width:
+            continue
+        for k in range(keys.shape[0]):
+            if length < width and keys[k, length] != 0:
+                continue
+            same = True
+            for j in range(length):
+                if data[start[row] + j] != keys[k, j]:
+                    same = False
+                    break
+            if same:
+                result[row] = codes[k]
+                break
+    return result

@@ -1,0 +1,92 @@
+"""The rows of a table by name: the baselines, and what they are compared with."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lcdvt.baselines.coral import CoralForest
+from lcdvt.baselines.forests import ForestOnOneSurvey, ForestUpperBound
+from lcdvt.baselines.label_spreading import LabelSpreading
+from lcdvt.baselines.mixture_transfer import MixtureTransfer
+from lcdvt.baselines.problem import Baseline, TransferProblem, UpperBound
+from lcdvt.baselines.self_training import SelfTrainedBoosting
+from lcdvt.baselines.support_vectors import SVMOnTarget
+from lcdvt.baselines.weighted import WeightedBothSurveys
+from lcdvt.errors import DatasetError
+
+DVT_UPPER_BOUND: Final = "dvt-upper-bound"
+DVT_TOP: Final = "dvt-top-cycle"
+DVT_ENSEMBLE: Final = "dvt-ensemble"
+DVT_ROWS: Final = (DVT_UPPER_BOUND, DVT_TOP, DVT_ENSEMBLE)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A baseline as the table shows it.
+
+    Parameters
+    ----------
+    training
+        What it learned from.
+    model
+        What learned.
+    is_upper_bound
+        Whether it needs the target's true classes, and so is no rival.
+    factory
+        Makes an unfitted one.
+    """
+
+    training: str
+    model: str
+    is_upper_bound: bool
+    factory: Callable[[], Baseline] | Callable[[], UpperBound]
+
+
+ROWS: dict[str, Row] = {
+    "forest-upper-bound": Row("Supervised upper bound", "Random forest", True, ForestUpperBound),
+    "gmm-transfer": Row("Transfer, no target labels", "GMM based", False, MixtureTransfer),
+    "forest-target": Row("Target labels", "Random forest", False, lambda: ForestOnOneSurvey("target")),
+    "forest-source": Row("Source", "Random forest", False, lambda: ForestOnOneSurvey("source")),
+    "boosting-both": Row(
+        "Source + weighted target labels", "Gradient boosting", False, lambda: WeightedBothSurveys("boosting")
+    ),
+    "boosting-self-trained": Row(
+        "Source + target labels, self-trained", "Gradient boosting", False, SelfTrainedBoosting
+    ),
+    "forest-both": Row(
+        "Source + weighted target labels", "Random forest", False, lambda: WeightedBothSurveys("forest")
+    ),
+    "svm-target": Row("Target labels", "SVM", False, SVMOnTarget),
+    "label-spreading": Row("Semi-supervised, target only", "Label spreading", False, LabelSpreading),
+    "coral-forest": Row("Source, no target labels", "CORAL + random forest", False, CoralForest),
+}
+
+DEFAULT_ROWS: tuple[str, ...] = tuple(ROWS)
+
+
+def predict_target(
+    name: str, problem: TransferProblem, seed: int, target_truth: NDArray[np.integer]
+) -> NDArray[np.float64]:
+    """Fit a named row and return (target objects, classes).
+
+    Parameters
+    ----------
+    name
+        A key of `ROWS`.
+    problem
+        The label draw.
+    seed
+        Of everything random in the baseline.
+    target_truth
+        Class numbers of all target objects, −1 where not known; only an upper bound is given them.
+    """
+    if name not in ROWS:
+        raise DatasetError(f"there is no row {name}: choose from {', '.join(ROWS)}.")
+    model = ROWS[name].factory()
+    if ROWS[name].is_upper_bound:
+        return model.cross_validated_proba(problem, target_truth, seed)  # type: ignore[union-attr]
+    model.fit(problem, seed)  # type: ignore[union-attr]
+    return model.predict_proba(problem.target_x)  # type: ignore[union-attr]

@@ -1,0 +1,1 @@
+"""Is all well? Stored files against what was written, and the installation."""

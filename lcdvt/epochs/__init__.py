@@ -1,0 +1,1 @@
+"""Epochs in memory: blocks of light curves, sorted and cleaned."""

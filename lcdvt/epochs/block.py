@@ -1,0 +1,255 @@
+"""The epochs table: how raw curves become it, its schema, its check, its Parquet.
+
+In memory a block of epochs is a few flat arrays cut into segments, one per object and band; on disk it is one
+row per epoch, sorted by object, band and date.
+"""
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from lcdvt import __version__
+from lcdvt.catalogs.reading.curves import RawCurves, RawObject
+from lcdvt.catalogs.survey import ANY_DAYS, Survey
+from lcdvt.epochs import kernels
+from lcdvt.errors import WorkspaceError
+from lcdvt.names import BAND, MAG, MAG_ERR, MJD, OBJECT_ID
+
+EPOCHS_SCHEMA: Final = pa.schema(
+    [
+        pa.field(OBJECT_ID, pa.string()),
+        pa.field(BAND, pa.string()),
+        pa.field(MJD, pa.float64()),
+        pa.field(MAG, pa.float64()),
+        pa.field(MAG_ERR, pa.float64()),
+    ]
+)
+PLAUSIBLE_MJD: Final = (0.0, 200_000.0)
+"""From 1858, before the first plates, to the year 2406: a date outside was written wrongly or misunderstood."""
+UNITS: Final = {MJD: "d", MAG: "mag", MAG_ERR: "mag"}
+
+# Why an epoch was dropped before any cleaning rule looked at it.
+READ_BEFORE: Final = "of an object read before"
+_REASONS: Final = {
+    kernels.MISSING_VALUE: "missing value or sentinel",
+    kernels.BAD_ERROR: "error not positive",
+    kernels.OTHER_BAND: "band not described in the survey",
+    kernels.BAD_DATE: "date out of range",
+    kernels.READ_BEFORE: READ_BEFORE,
+    kernels.REPEATED: "exact repetition",
+}
+# Relative for large sentinels, because in single precision 99.99 is 2e-6 off.
+_SENTINEL_TOLERANCE: Final = 1e-6
+_VOTABLE_TEXT_LENGTH: Final = 64
+_POGSON: Final = 2.5 / np.log(10.0)
+
+
+@dataclass
+class EpochBlock:
+    """Epochs of some objects: segment i is one object in one band, `start[i]` to `start[i + 1]`."""
+
+    objects: list[RawObject]
+    bands: tuple[str, ...]
+    segment_object: NDArray[np.int64]
+    segment_band: NDArray[np.int64]
+    start: NDArray[np.int64]
+    mjd: NDArray[np.float64]
+    mag: NDArray[np.float64]
+    err: NDArray[np.float64]
+    dropped_epochs: Counter[str] = field(default_factory=Counter)
+    dropped_objects: Counter[str] = field(default_factory=Counter)
+    left_out: dict[str, str] = field(default_factory=dict)
+    """Each dropped object's id, and why."""
+
+    def keep_epochs(self, keep: NDArray[np.bool_], reason: str) -> None:
+        """Drop the epochs that are not to be kept and count them under `reason`."""
+        self.drop_epochs(~keep, (reason,))
+
+    def drop_epochs(self, why: NDArray[Any], reasons: tuple[str, ...]) -> None:
+        """Drop each epoch for which `why` is not 0, and count it under that one of the reasons (counted from 1)."""
+        lost = {reason: int(np.count_nonzero(why == number)) for number, reason in enumerate(reasons, 1)}
+        if any(lost.values()):
+            self.dropped_epochs += Counter(lost)  # without the reasons that were none
+            self.start, self.mjd, self.mag, self.err = kernels.keep_marked(
+                why == 0, self.start, self.mjd, self.mag, self.err
+            )
+
+    def keep_segments(self, keep: NDArray[np.bool_], reason: str) -> None:
+        """Drop whole segments and count their epochs under `reason`."""
+        self.keep_epochs(np.repeat(keep, np.diff(self.start)), reason)
+
+    def drop_empty_objects(self, reason: str) -> None:
+        """Leave out the objects without a single epoch and count them under `reason`."""
+        filled = np.zeros(len(self.objects), dtype=bool)
+        filled[self.segment_object[np.diff(self.start) > 0]] = True
+        if filled.all():
+            return
+        self.dropped_objects[reason] += int(np.count_nonzero(~filled))
+        self.left_out |= {self.objects[number].object_id: reason for number in np.flatnonzero(~filled)}
+        new_index = np.cumsum(filled) - 1
+        segments = filled[self.segment_object]
+        lengths = np.diff(self.start)[segments]
+        self.start = np.concatenate(([0], np.cumsum(lengths)))
+        self.segment_object = new_index[self.segment_object[segments]]
+        self.segment_band = self.segment_band[segments]
+        self.objects = [found for found, full in zip(self.objects, filled, strict=True) if full]
+
+    def epochs_per_band(self) -> NDArray[np.int64]:
+        """Return the number of epochs, object by band."""
+        counts = np.zeros((len(self.objects), len(self.bands)), dtype=np.int64)
+        counts[self.segment_object, self.segment_band] = np.diff(self.start)
+        return counts
+
+    def to_arrow(self) -> pa.Table:
+        """Return the block as the epochs table."""
+        lengths = np.diff(self.start)
+        ids = pa.array([found.object_id for found in self.objects], pa.string())
+        object_codes = np.repeat(self.segment_object.astype(np.int32), lengths)
+        band_codes = np.repeat(self.segment_band.astype(np.int32), lengths)
+        columns = [  # the codes were just made: checking that they fit their dictionaries would cost more
+            pa.DictionaryArray.from_arrays(object_codes, ids, safe=False),
+            pa.DictionaryArray.from_arrays(band_codes, pa.array(self.bands, pa.string()), safe=False),
+            pa.array(self.mjd),
+            pa.array(self.mag),
+            pa.array(self.err),
+        ]
+        return pa.table(columns, names=EPOCHS_SCHEMA.names)
+
+
+def block_from_raw(survey: Survey, curves: RawCurves) -> EpochBlock:
+    """Turn raw curves into sorted epochs in MJD and magnitudes, without sentinels and nonsense."""
+    objects, new_object = _merged_by_id(curves)
+    raw = curves.epochs
+    mag, err = raw.mag, raw.err
+    if survey.magnitude_kind == "flux":
+        with np.errstate(invalid="ignore", divide="ignore"):
+            no_value = _any_of(mag, survey.mag_sentinels) | _any_of(err, survey.err_sentinels) | ~(mag > 0)
+            mag, err = survey.flux_zero_point - 2.5 * np.log10(mag), _POGSON * err / mag
+            mag[no_value] = np.nan
+    # Rows on disk are sorted by the band's name, while the survey lists its bands from blue to red.
+    by_name = np.argsort(np.array(survey.bands))
+    start, mjd, mag, err, counts = kernels.arrange(
+        raw.object_index,
+        raw.band_index,
+        raw.time,
+        mag,
+        err,
+        new_object=new_object,
+        band_rank=np.argsort(by_name),
+        n_objects=len(objects),
+        sentinels=(*_with_tolerance(survey.mag_sentinels), *_with_tolerance(survey.err_sentinels)),
+        offset=survey.time.offset_to_mjd,
+        dates=PLAUSIBLE_MJD if survey.time.system != ANY_DAYS else (-np.inf, np.inf),
+    )
+    filled = np.flatnonzero(np.diff(start))
+    block = EpochBlock(
+        objects=objects,
+        bands=survey.bands,
+        segment_object=filled // by_name.size,
+        segment_band=by_name[filled % by_name.size],
+        start=np.append(start[filled], mjd.size),
+        mjd=mjd,
+        mag=mag,
+        err=err,
+        dropped_epochs=Counter({name: int(counts[code]) for code, name in _REASONS.items() if counts[code]}),
+        dropped_objects=curves.dropped_objects,
+    )
+    block.drop_empty_objects("no valid epoch")
+    return block
+
+
+def _with_tolerance(sentinels: tuple[float, ...]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the sentinels and how near to each a value means nothing."""
+    values = np.array(sentinels, dtype=float)
+    return values, _SENTINEL_TOLERANCE * np.maximum(1.0, 0.1 * np.abs(values))
+
+
+def _any_of(values: NDArray[np.float64], sentinels: tuple[float, ...]) -> NDArray[np.bool_]:
+    found = np.zeros(values.size, dtype=bool)
+    for sentinel, tolerance in zip(*_with_tolerance(sentinels), strict=True):
+        found |= np.abs(values - sentinel) < tolerance
+    return found
+
+
+def _merged_by_id(curves: RawCurves) -> tuple[list[RawObject], NDArray[np.int32]]:
+    """Sort objects by id; a star's files of different bands become one object, other repetitions are refused."""
+    by_id: dict[str, list[int]] = {}
+    for position, found in enumerate(curves.objects):
+        by_id.setdefault(found.object_id, []).append(position)
+    new_index = np.full(len(curves.objects), -1, dtype=np.int32)
+    objects: list[RawObject] = []
+    for object_id in sorted(by_id):
+        first, *others = by_id[object_id]
+        new_index[first] = len(objects)
+        bands = set(curves.objects[first].bands_in_file)
+        for other in others:
+            more = set(curves.objects[other].bands_in_file)
+            if more and bands and not more & bands:
+                new_index[other] = len(objects)
+                bands |= more
+            else:
+                curves.problems.append(
+                    f"{curves.objects[other].source}: object {object_id} was already read from "
+                    f"{curves.objects[first].source}; this file is skipped: give each object once."
+                )
+                curves.dropped_objects["read before"] += 1
+        objects.append(curves.objects[first])
+    return objects, new_index
+
+
+def epochs_metadata(survey: Survey) -> dict[str, str]:
+    """Return what a Parquet file of epochs says of itself: units, time system, citation, version."""
+    # Fixed-length text, because astropy cannot stack its objects for variable-length text on a string column.
+    columns = "".join(
+        f'<FIELD name="{name}" datatype="double" unit="{UNITS[name]}"/>'
+        if name in UNITS
+        else f'<FIELD name="{name}" datatype="unicodeChar" arraysize="{_VOTABLE_TEXT_LENGTH}"/>'
+        for name in EPOCHS_SCHEMA.names
+    )
+    votable = (
+        '<?xml version="1.0"?><VOTABLE version="1.4" xmlns="http://www.ivoa.net/xml/VOTable/v1.3">'
+        f'<RESOURCE type="results"><TABLE name="epochs">{columns}</TABLE></RESOURCE></VOTABLE>'
+    )
+    return {
+        "lcdvt.version": __version__,
+        "lcdvt.survey": survey.name,
+        "lcdvt.citation": survey.citation,
+        "lcdvt.time": json.dumps({"column": MJD, "from": survey.time.describe(), "scale": survey.time.scale}),
+        "lcdvt.units": json.dumps(UNITS),
+        "lcdvt.magnitude": survey.magnitude_kind,
+        # The convention by which astropy and others find units in Parquet (VOParquet).
+        "IVOA.VOTable-Parquet.version": "1.0",
+        "IVOA.VOTable-Parquet.content": votable,
+    }
+
+
+def check_epochs(table: pa.Table, where: str) -> None:
+    """Refuse a table that is not an epochs table: schema, finite values, positive errors, order."""
+    for wanted in EPOCHS_SCHEMA:
+        if wanted.name not in table.column_names:
+            raise WorkspaceError(f"{where} is not an epochs table: it lacks the column {wanted.name!r}.")
+    values = {name: _column(table, name) for name in (MJD, MAG, MAG_ERR)}
+    for name, column in values.items():
+        if not np.isfinite(column).all():
+            raise WorkspaceError(f"{where}: {name} holds values that are not finite.")
+    if not (values[MAG_ERR] > 0).all():
+        raise WorkspaceError(f"{where}: {MAG_ERR} holds values that are not positive.")
+    ids, bands = (np.asarray(table[name].cast(pa.string()).to_pylist(), dtype=object) for name in (OBJECT_ID, BAND))
+    if len(ids) > 1:
+        same_object = ids[1:] == ids[:-1]
+        same_band = same_object & (bands[1:] == bands[:-1])
+        ordered = (
+            (ids[1:] > ids[:-1]) | (same_object & (bands[1:] > bands[:-1])) | (same_band & (np.diff(values[MJD]) >= 0))
+        )
+        if not ordered.all():
+            row = int(np.flatnonzero(~ordered)[0]) + 1
+            raise WorkspaceError(f"{where}: row {row} (object {ids[row]}) is out of order: object, band, date.")
+
+
+def _column(table: pa.Table, name: str) -> NDArray[Any]:
+    return np.asarray(table[name].to_numpy())

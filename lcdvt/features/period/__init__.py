@@ -1,0 +1,1 @@
+"""The period search: scan, fit, choice, significance, shape."""

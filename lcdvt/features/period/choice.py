@@ -1,0 +1,273 @@
+"""Choose one candidate frequency and its number of harmonics by penalised likelihood.
+
+The score is the log-likelihood gain over a constant minus the Bayesian information criterion's penalty, both for
+the effective number of epochs: real residuals are correlated (several exposures a night share one calibration,
+long-period variables never repeat exactly), and correlated epochs counted in full let a long period with many
+harmonics, or twice the true period, fit whatever is left.
+
+Where the two minima of a binary are alike, twice the period cannot win by likelihood. What is left is geometry:
+`lcdvt.features.period.shape`.
+"""
+
+import math
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from lcdvt.features.period.fit import (
+    HIGHEST_HARMONIC,
+    MODEL_HARMONICS,
+    MODEL_HIGHEST,
+    Bands,
+    Floats,
+    fit_candidates,
+    fit_model,
+)
+from lcdvt.features.period.shape import DoubleWavePrior, double_wave_log_odds
+
+ONE_SINE = 0
+# A Gaussian's median absolute deviation, to its standard deviation.
+MAD_TO_SIGMA = 1.4826
+LONGEST_LAG = 40
+SHARPENING_POINTS = 5
+
+
+@dataclass(frozen=True)
+class ChoiceConfig:
+    """How candidates are compared.
+
+    Attributes
+    ----------
+    cycles_per_harmonic
+        Highest harmonic a model may have is the number of observed cycles over this: a Fourier series over few
+        cycles is a smooth curve through the points, not a repetition.
+    first_points, final_points
+        Frequencies fitted around each candidate, first around all, then around the finalists.
+    first_harmonics
+        Highest harmonic of the first, quick comparison.
+    finalists
+        Candidates compared again with all harmonics, and with outliers weighed down.
+    sharpened, sharpenings
+        How many of them are fitted again at closer frequencies, and how often.
+    outlier_sigma
+        Beyond this many robust standard deviations a residual's weight falls with its square.
+    window_penalty
+        Log-likelihood taken from a candidate where the spectral window is 1, less where it is lower: at a period
+        of one day or one year the sampling itself imitates periodicity.
+    double_wave
+        The prior for waves that are half a binary's orbit.
+    """
+
+    cycles_per_harmonic: float = 3.0
+    first_points: int = 5
+    first_harmonics: int = 4
+    final_points: int = 7
+    finalists: int = 12
+    sharpened: int = 6
+    sharpenings: int = 2
+    outlier_sigma: float = 3.0
+    window_penalty: float = 2.0
+    double_wave: DoubleWavePrior = field(default_factory=DoubleWavePrior)
+
+
+class Choice(NamedTuple):
+    """The chosen frequency, its model, and the (robustly reweighted) bands it was fitted to."""
+
+    frequency: float
+    model: int
+    bands: Bands
+
+
+def choose_frequency(
+    bands: Bands,
+    candidates: Floats,
+    reaches: Floats,
+    baseline: float,
+    limits: tuple[float, float],
+    config: ChoiceConfig,
+) -> Choice | None:
+    """Compare all candidates, then the best again without their outliers; None when nothing can be fitted.
+
+    Parameters
+    ----------
+    bands
+        The light curves.
+    candidates, reaches
+        Frequencies, and how far to each side the best one may lie.
+    baseline
+        Days from the first to the last epoch.
+    limits
+        Lowest and highest frequency that may be chosen.
+    config
+        How candidates are compared.
+    """
+    frequencies, gains, window = fit_candidates(bands, candidates, reaches, config.first_points, config.first_harmonics)
+    scores = _scores(bands, frequencies, gains, window, baseline, config)
+    if not np.isfinite(scores).any():
+        return None
+    best = np.argsort(-scores.max(axis=1), kind="stable")[: config.finalists]
+    # The best sine stays in: its residuals measure the noise's memory.
+    finalists = np.union1d(best, np.argmax(gains[:, ONE_SINE]))
+    candidates, reaches = candidates[finalists], reaches[finalists]
+
+    frequencies, gains, window = fit_candidates(bands, candidates, reaches, config.first_points, HIGHEST_HARMONIC)
+    scores = _white_scores(bands, frequencies, gains, baseline, config)
+    place, model = _highest(scores)
+    bands = _reweighted(bands, frequencies[place, model], model, config.outlier_sigma)
+
+    frequencies, gains, window = _sharp_fit(bands, candidates, reaches, baseline, config)
+    memory = _noise_memory(bands, frequencies, gains)
+    scores = _penalised(bands, frequencies, gains, window, memory, baseline, config)
+    place, model = _highest(scores)
+    frequency, model = _half_or_double(
+        bands, float(frequencies[place, model]), model, scores[place, model], memory, baseline, limits, config
+    )
+    frequency = _polished(bands, frequency, model, baseline, config.final_points)
+    # A candidate at the range's edge may have its top beyond it.
+    return Choice(min(max(frequency, limits[0]), limits[1]), model, bands)
+
+
+def _highest(scores: Floats) -> tuple[int, int]:
+    place, model = np.unravel_index(np.argmax(scores), scores.shape)
+    return int(place), int(model)
+
+
+def _half_or_double(
+    bands: Bands,
+    frequency: float,
+    model: int,
+    score: float,
+    memory: float,
+    baseline: float,
+    limits: tuple[float, float],
+    config: ChoiceConfig,
+) -> tuple[float, int]:
+    """Weigh the winner against twice and half its period, with the prior of the wave's shape."""
+    others = np.array((frequency / 2.0, 2.0 * frequency))
+    reaches = np.array((0.1, 0.2)) / baseline
+    frequencies, gains, window = _sharp_fit(bands, others, reaches, baseline, config)
+    scores = _penalised(bands, frequencies, gains, window, memory, baseline, config)
+    best = scores.argmax(axis=1)
+    if others[0] >= limits[0] and np.isfinite(scores[0, best[0]]):
+        log_odds = double_wave_log_odds(bands, frequency, config.double_wave)
+        if log_odds is not None and scores[0, best[0]] + log_odds > score:
+            return float(frequencies[0, best[0]]), int(best[0])
+    if others[1] <= limits[1] and np.isfinite(scores[1, best[1]]):
+        log_odds = double_wave_log_odds(bands, float(frequencies[1, best[1]]), config.double_wave)
+        if log_odds is not None and score + log_odds < scores[1, best[1]]:
+            return float(frequencies[1, best[1]]), int(best[1])
+    return frequency, model
+
+
+def _sharp_fit(
+    bands: Bands, candidates: Floats, reaches: Floats, baseline: float, config: ChoiceConfig
+) -> tuple[Floats, Floats, Floats]:
+    """Fit all models around the candidates, and the best candidates again ever closer to their tops.
+
+    Strong signals with many harmonics have tops much narrower than a peak of the scan: without this, chance on the
+    grid would decide between them.
+    """
+    frequencies, gains, window = fit_candidates(bands, candidates, reaches, config.final_points, HIGHEST_HARMONIC)
+    steps = 2.0 * reaches / (config.final_points - 1)
+    for _ in range(config.sharpenings):
+        scores = _scores(bands, frequencies, gains, window, baseline, config)
+        best = np.argsort(-scores.max(axis=1), kind="stable")[: config.sharpened]
+        tops = frequencies[best, scores[best].argmax(axis=1)]
+        closer, closer_gains, _ = fit_candidates(bands, tops, steps[best], SHARPENING_POINTS, HIGHEST_HARMONIC)
+        better = closer_gains > gains[best]
+        frequencies[best] = np.where(better, closer, frequencies[best])
+        gains[best] = np.where(better, closer_gains, gains[best])
+        steps = 2.0 * steps / (SHARPENING_POINTS - 1)
+    return frequencies, gains, window
+
+
+def _polished(bands: Bands, frequency: float, model: int, baseline: float, n_points: int) -> float:
+    """Return the frequency at the top of the chosen model's likelihood."""
+    reach = 0.05 / baseline
+    for _ in range(2):
+        frequencies, _, _ = fit_candidates(
+            bands, np.array((frequency,)), np.array((reach,)), n_points, int(MODEL_HIGHEST[model])
+        )
+        frequency = float(frequencies[0, model])
+        reach *= 2.0 / (n_points - 1)
+    return frequency
+
+
+def _scores(
+    bands: Bands, frequencies: Floats, gains: Floats, window: Floats, baseline: float, config: ChoiceConfig
+) -> Floats:
+    return _penalised(bands, frequencies, gains, window, _noise_memory(bands, frequencies, gains), baseline, config)
+
+
+def _white_scores(bands: Bands, frequencies: Floats, gains: Floats, baseline: float, config: ChoiceConfig) -> Floats:
+    """Return scores as if residuals were independent: the best of them leaves the least signal in its residuals."""
+    return _penalised(bands, frequencies, gains, np.zeros(len(gains)), 1.0, baseline, config)
+
+
+def _penalised(
+    bands: Bands,
+    frequencies: Floats,
+    gains: Floats,
+    window: Floats,
+    memory: float,
+    baseline: float,
+    config: ChoiceConfig,
+) -> Floats:
+    epochs = np.diff(bands.bounds)
+    per_harmonic = np.log(np.maximum(epochs / memory, 3.0))
+    used = np.minimum(MODEL_HARMONICS[:, None], bands.max_harmonics[None, :])
+    scores = gains / memory - used @ per_harmonic - config.window_penalty * window[:, None]
+    cycles = frequencies * baseline
+    allowed = np.maximum(cycles / config.cycles_per_harmonic, 1.0) >= MODEL_HIGHEST
+    allowed &= (bands.max_harmonics.max() >= MODEL_HARMONICS) & (gains > 0.0)
+    return np.where(allowed, scores, -np.inf)
+
+
+def _noise_memory(bands: Bands, frequencies: Floats, gains: Floats) -> float:
+    """Return how many epochs tell as much as one independent epoch: 1 + 2 Σ autocorrelation of the residuals.
+
+    They are the residuals of the best single sine: richer models would have fitted the correlation away.
+    """
+    place = np.argmax(gains[:, ONE_SINE])
+    residuals, _ = fit_model(bands, frequencies[place, ONE_SINE], ONE_SINE)
+    return _correlation_length(residuals * np.sqrt(bands.w), bands.bounds)
+
+
+@njit(cache=True)
+def _correlation_length(residuals: Floats, bounds: np.ndarray) -> float:
+    total, weight = 0.0, 0.0
+    for b in range(bounds.size - 1):
+        r = residuals[bounds[b] : bounds[b + 1]]
+        n = r.size
+        variance = np.sum(r * r)
+        length = 1.0
+        for lag in range(1, min(LONGEST_LAG, n // 3)):
+            correlation = np.sum(r[lag:] * r[: n - lag]) / variance if variance > 0.0 else 0.0
+            if correlation < 1.0 / math.sqrt(n):
+                break
+            length += 2.0 * correlation
+        total += length * n
+        weight += n
+    return total / weight
+
+
+@njit(cache=True)
+def _reweighted(bands: Bands, frequency: float, model: int, outlier_sigma: float) -> Bands:
+    """Return the bands with residuals far outside weighed down, so that one bad night decides nothing."""
+    residuals, _ = fit_model(bands, frequency, model)
+    w, y = bands.w.copy(), bands.y.copy()
+    for b in range(bands.bounds.size - 1):
+        lo, hi = bands.bounds[b], bands.bounds[b + 1]
+        standardised = residuals[lo:hi] * np.sqrt(w[lo:hi])
+        limit = outlier_sigma * MAD_TO_SIGMA * np.median(np.abs(standardised - np.median(standardised)))
+        if hi - lo < 20 or limit == 0.0:
+            continue
+        for i in range(lo, hi):
+            excess = abs(standardised[i - lo]) / limit
+            if excess > 1.0:
+                w[i] /= excess**2
+        w[lo:hi] /= np.sum(w[lo:hi])
+        y[lo:hi] -= np.sum(w[lo:hi] * y[lo:hi])
+    return Bands(bands.t, w, y, bands.bounds, bands.max_harmonics)

@@ -1,0 +1,46 @@
+"""The columns of the period search: one period per object, shared by its bands."""
+
+import itertools
+
+import numpy as np
+
+from lcdvt.features.config import FeatureConfig
+from lcdvt.features.gate import Curves, varies
+from lcdvt.features.period.search import find_period
+
+FIELD_OF_COLUMN = {
+    "Period": "period",
+    "Period_fap": "fap",
+    "Period_power": "power",
+    "Period_amplitude": "amplitude",
+    "Period_R21": "r21",
+    "Period_phi21": "phi21",
+    "Period_R31": "r31",
+    "Period_phi31": "phi31",
+}
+
+
+def search_periods(curves: Curves, config: FeatureConfig) -> np.ndarray:
+    """Return one row per object and the columns `config.period_names()`."""
+    if config.period_range is None:
+        raise ValueError("a request for periods has a period range")
+    bands = len(config.bands)
+    names = config.period_names()
+    objects = (len(curves.offsets) - 1) // bands
+    out = np.full((objects, len(names)), np.nan)
+    for row in range(objects):
+        edges = curves.offsets[row * bands : (row + 1) * bands + 1]
+        parts = [slice(start, stop) for start, stop in itertools.pairwise(edges)]
+        # A flat curve tells nothing about a period, whatever its number of epochs.
+        varying = [i for i, part in enumerate(parts) if varies(curves.mag[part])]
+        if not varying:
+            continue
+        result = find_period(
+            tuple(curves.time[parts[i]] for i in varying),
+            tuple(curves.mag[parts[i]] for i in varying),
+            tuple(curves.err[parts[i]] for i in varying),
+            config.period_range,
+        )
+        out[row] = [getattr(result, FIELD_OF_COLUMN[name]) for name in names]
+    out[~np.isfinite(out)] = np.nan
+    return out

@@ -1,0 +1,1 @@
+"""Figures of plain arrays: a notebook shows them and a file keeps them."""

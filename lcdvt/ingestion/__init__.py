@@ -1,0 +1,1 @@
+"""Files of a survey to epochs, objects and features in the workspace."""

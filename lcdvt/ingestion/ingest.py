@@ -1,0 +1,254 @@
+"""The verb `ingest`: files of a survey -> clean, typed Parquet, resumable at any moment."""
+
+import json
+import platform
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+from lcdvt import __version__
+from lcdvt.catalogs.guess_survey import guess_survey
+from lcdvt.catalogs.reading.file_list import FileGroups, FileList, InputFile
+from lcdvt.catalogs.reading.files import absolute_name, list_files
+from lcdvt.catalogs.registry import find_survey
+from lcdvt.catalogs.survey import Survey
+from lcdvt.disk.atomic import UNFINISHED_SUFFIX, write_text
+from lcdvt.epochs.clean import find_rule
+from lcdvt.errors import InputFileError, LcdvtError
+from lcdvt.features.config import Engine
+from lcdvt.ingestion.batches import Batch, batch_size, file_batches, split_streams, stream_batches
+from lcdvt.ingestion.feature_parts import put_in_place
+from lcdvt.ingestion.known_objects import KnownObjects
+from lcdvt.ingestion.labels import lies_in_simulation, tables_beside
+from lcdvt.ingestion.objects import write_objects
+from lcdvt.ingestion.part import PartTask, make_part
+from lcdvt.ingestion.repair import Repair
+from lcdvt.ingestion.settings import IngestPlan, checked_name, choose_catalogue, choose_features
+from lcdvt.parallel.executors import Workers, run_batches
+from lcdvt.parallel.progress import Progress, silent
+from lcdvt.workspace.folder import PARTS, SurveyFolder, part_name, workspace_folder
+from lcdvt.workspace.journal import JOURNAL_FILE, Journal, PartRecord, input_key, locked, written_file
+from lcdvt.workspace.objects import objects_folder
+
+PROBLEMS_KEPT: Final = 1000
+_VERSIONS: Final = ("numpy", "pyarrow", "numba", "astropy")
+
+
+@dataclass
+class IngestResult:
+    """What an ingest did; also written as ingest.json."""
+
+    name: str
+    folder: Path
+    nothing_new: bool
+    totals: dict[str, Any]
+    labels: dict[str, Any]
+    new_objects: int
+    simulated: bool
+    problems: list[str] = field(default_factory=list)
+    repaired: list[str] = field(default_factory=list)
+
+
+def ingest(
+    *paths: str | Path,
+    survey: str | Path | Survey | None = None,
+    catalog: str | Path | None = None,
+    match_radius: str | None = None,
+    clean: str | None = None,
+    features: str | Sequence[str] | None = None,
+    engine: Engine = "fast",
+    jobs: int | None = None,
+    dask: str | None = None,
+    name: str | None = None,
+    data: str | Path | None = None,
+    force: bool = False,
+    repair: bool = False,
+    progress: Progress = silent,
+) -> IngestResult:
+    """Read light curves into the workspace.
+
+    Parameters
+    ----------
+    paths
+        Folders, files and archives of one survey.
+    survey
+        A built-in survey's name or a TOML file; None looks at the files.
+    catalog
+        A catalogue of labels; None takes labels.* or catalogue.* lying in the folder, or the one used last time;
+        "none" takes none.
+    match_radius
+        Match the catalogue by position within this angle ("1arcsec") instead of by id.
+    clean
+        A cleaning rule's name instead of the survey's own; "none" keeps every valid epoch.
+    features
+        A set of features ("all", "fats"), feature names, or "none" (`extract_survey` computes them later); None takes
+        those the survey has already, and "all" for a new one.
+    engine
+        "fast" or "feets", as in `lcdvt.features.extract`.
+    jobs, dask
+        Worker processes (None: all cores), or a Dask scheduler's address.
+    name
+        The survey's name in the workspace; None takes the survey's own.
+    data
+        The workspace; None takes LCDVT_DATA or ./lcdvt-data.
+    force
+        Throw away what was ingested under this name and start anew.
+    repair
+        Check every part against its checksum first, and rebuild the damaged ones from the same input.
+    progress
+        Called with the number of objects done.
+    """
+    if not paths:
+        raise InputFileError("nothing to ingest: give a folder or file of light curves.")
+    inputs = [Path(path) for path in paths]
+    workspace = workspace_folder(data)
+    no_curves = tables_beside(inputs) | ({Path(catalog)} if catalog else set())
+    files = list_files(inputs, no_curves, workspace)
+    if not files:
+        raise InputFileError(f"{', '.join(map(str, inputs))} holds no files: give a folder or file of light curves.")
+    described = survey if isinstance(survey, Survey) else guess_survey(files) if survey is None else find_survey(survey)
+    rule_name = described.clean if clean is None else clean
+    rule = find_rule(rule_name, f"clean={clean}" if clean is not None else f"survey {described.name}")
+    folder = SurveyFolder(workspace / checked_name(name or described.name))
+    catalogue = choose_catalogue(inputs, catalog, match_radius, None if force else folder)
+    workers = Workers(jobs, dask)
+
+    with locked(folder.progress):
+        if force:
+            _forget(folder)
+        journal = Journal(folder.progress)
+        put_in_place(folder, journal)  # features of an extraction that was killed at its very end
+        plan = IngestPlan(
+            survey=described,
+            clean=rule_name,
+            rule=rule,
+            features=choose_features(described, features, engine, journal),
+            folder=folder,
+            roots=tuple(absolute_name(str(path)) for path in inputs),
+            simulated=lies_in_simulation(inputs),
+        )
+        journal.begin(plan.settings)
+        plan.refuse_mixing(journal)
+        repaired = Repair(plan, journal, files).run(workers) if repair else []
+        journal.check_parts(folder.root)
+        _remove_unfinished(folder, journal)
+        added = _ingest_new(plan, journal, files, workers, progress)
+        _remove_unfinished(folder, journal)  # a cluster may have made a part twice
+        totals = journal.totals()
+        if totals["objects"] == 0:
+            _forget(folder)
+            raise LcdvtError(
+                f"nothing could be ingested from {', '.join(map(str, inputs))}: {_why_nothing(totals, added.problems)}"
+            )
+        labels = write_objects(folder, described, catalogue)
+        journal.complete()
+        journal.note_files({folder.objects.name: written_file(folder.objects)})
+        result = IngestResult(
+            name=folder.root.name,
+            folder=folder.root,
+            nothing_new=added.parts == 0,
+            totals=totals,
+            labels=labels,
+            new_objects=added.objects,
+            simulated=plan.simulated,
+            problems=added.problems,
+            repaired=repaired,
+        )
+        _write_summary(plan, journal, result)
+    return result
+
+
+@dataclass
+class _Added:
+    """What was new in this call."""
+
+    parts: int = 0
+    objects: int = 0
+    problems: list[str] = field(default_factory=list)
+
+    def take(self, record: PartRecord) -> None:
+        self.parts += 1
+        self.objects += record.objects
+        self.problems.extend(record.problems[: max(PROBLEMS_KEPT - len(self.problems), 0)])
+
+
+def _ingest_new(plan: IngestPlan, journal: Journal, files: FileList, workers: Workers, progress: Progress) -> _Added:
+    """Make a part of every batch of files that the journal does not know."""
+    added = _Added()
+    groups, streams = split_streams(plan.survey, files, journal.was_finished)
+    if not groups and not streams:
+        return added
+    write_text(plan.folder.survey_toml, plan.survey.toml)
+    size = journal.plan(batch_size(len(groups)))
+    batches = list_batches(plan.survey, groups, streams, size, journal.stream_progress())
+    first_number = max((record.number for record in journal.records), default=-1) + 1
+    tasks = (PartTask(number, batch) for number, batch in enumerate(batches, first_number))
+    known = KnownObjects(plan.folder)
+    total = None if streams else len(groups)
+    for part in run_batches(partial(make_part, plan), tasks, workers):
+        known.refuse_repeated(part)
+        record = part.commit()
+        journal.add(record)
+        added.take(record)
+        progress(added.objects, total, f"{len(added.problems)} problems" if added.problems else "")
+    return added
+
+
+def list_batches(
+    survey: Survey, groups: FileGroups, streams: list[InputFile], size: int, done: dict[tuple[Any, ...], int]
+) -> Iterator[Batch]:
+    """Yield all batches in their fixed order: small files first, then each archive and large file."""
+    yield from file_batches(groups, size)
+    for file in streams:
+        yield from stream_batches(survey, file, done.get(tuple(input_key(file)), 0))
+
+
+def _why_nothing(totals: dict[str, Any], problems: list[str]) -> str:
+    if problems:
+        return f"{totals['files_skipped']} files were skipped. First: {problems[0]}"
+    reasons = {**totals["dropped_epochs"], **totals["dropped_objects"]}
+    listed = ", ".join(f"{reason} {count}" for reason, count in reasons.items())
+    return f"{totals['epochs_read']} epochs were read and none is left ({listed}): check the survey's description."
+
+
+def _forget(folder: SurveyFolder) -> None:
+    for old in (folder.epochs, folder.features, folder.new_features, folder.old_features):
+        shutil.rmtree(old, ignore_errors=True)
+    for file in (folder.objects, folder.survey_toml, folder.summary):
+        file.unlink(missing_ok=True)
+    shutil.rmtree(objects_folder(folder), ignore_errors=True)
+    (folder.progress / JOURNAL_FILE).unlink(missing_ok=True)
+
+
+def _remove_unfinished(folder: SurveyFolder, journal: Journal) -> None:
+    """Remove what a kill left behind: temporary files, and parts put in place but not yet in the journal."""
+    finished = {part_name(record.number) for record in journal.records}
+    for place in (folder.root, folder.epochs, folder.features, objects_folder(folder)):
+        for leftover in place.glob(f".*{UNFINISHED_SUFFIX}"):
+            leftover.unlink()
+        for part in place.glob(PARTS):
+            if part.name not in finished:
+                part.unlink()
+
+
+def _write_summary(plan: IngestPlan, journal: Journal, result: IngestResult) -> None:
+    problems = [problem for record in journal.records for problem in record.problems]
+    summary = {
+        "lcdvt": __version__,
+        "survey": plan.survey.name,
+        "citation": plan.survey.citation,
+        "settings": {key: (journal.settings or {}).get(key) for key in ("clean", "features")},
+        "simulated": (journal.settings or {}).get("simulated"),
+        "seed": None,  # nothing in an ingest is random
+        "totals": result.totals,
+        "labels": result.labels,
+        "problems": problems[:PROBLEMS_KEPT],
+        "problems_not_listed": max(len(problems) - PROBLEMS_KEPT, 0),
+        "versions": {"python": platform.python_version(), **{package: version(package) for package in _VERSIONS}},
+    }
+    text = json.dumps(summary, indent=2, ensure_ascii=False)
+    write_text(plan.folder.summary, text)

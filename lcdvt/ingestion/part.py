@@ -1,0 +1,189 @@
+"""One batch becomes one part: read, arrange, clean, write. Runs in a worker, touches nothing else."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from lcdvt.catalogs.reading.curves import RawObject
+from lcdvt.catalogs.reading.files import MEMBER_SEPARATOR, absolute_name
+from lcdvt.catalogs.reading.reader import read_pieces
+from lcdvt.catalogs.survey import Survey
+from lcdvt.disk.atomic import UNFINISHED_SUFFIX
+from lcdvt.epochs.block import READ_BEFORE, EpochBlock, block_from_raw, epochs_metadata
+from lcdvt.epochs.clean import clean
+from lcdvt.features.extraction import extract_table, extraction_report
+from lcdvt.ingestion.batches import Batch
+from lcdvt.ingestion.feature_parts import features_metadata
+from lcdvt.ingestion.settings import IngestPlan
+from lcdvt.names import BAND, DEC, OBJECT_ID, RA, SOURCE, SURVEY_LABEL, n_epochs_column
+from lcdvt.workspace.folder import SurveyFolder, part_name, write_part
+from lcdvt.workspace.journal import PartRecord, input_key
+from lcdvt.workspace.objects import PART, objects_folder
+
+
+@dataclass(frozen=True)
+class PartTask:
+    """A batch, and the number of the part that it becomes."""
+
+    number: int
+    batch: Batch
+
+
+@dataclass
+class MadePart:
+    """A part that is written but not yet in place.
+
+    Parameters
+    ----------
+    record
+        What the journal will say of it.
+    folder
+        Where it goes.
+    object_ids, sources
+        Its objects, and the file that each was read from.
+    attempt
+        Two workers of a cluster may make the same part, if one was given up too early: each has files of its own.
+    """
+
+    record: PartRecord
+    folder: SurveyFolder
+    object_ids: list[str]
+    sources: list[str]
+    attempt: str = field(default_factory=lambda: uuid4().hex[:8])
+
+    @cached_property
+    def staged(self) -> dict[Path, Path]:
+        """Where each file is written, and where it goes when the part is committed."""
+        name = part_name(self.record.number)
+        return {
+            place / f".{name}.{self.attempt}{UNFINISHED_SUFFIX}": place / name
+            for place in (self.folder.epochs, self.folder.features, objects_folder(self.folder))
+        }
+
+    def write(self, table: pa.Table, unfinished: Path) -> None:
+        """Write one file of the part under its temporary name, and remember its checksum."""
+        self.record.checksums[self._name(self.staged[unfinished])] = write_part(table, unfinished)
+
+    def commit(self) -> PartRecord:
+        """Put the part in place and return the journal's record of it."""
+        for unfinished, final in self.staged.items():
+            if unfinished.exists():
+                self.record.sizes[self._name(final)] = unfinished.stat().st_size
+                unfinished.replace(final)
+        return self.record
+
+    def discard(self) -> None:
+        """Remove what was written."""
+        for unfinished in self.staged:
+            unfinished.unlink(missing_ok=True)
+
+    def _name(self, final: Path) -> str:
+        return str(final.relative_to(self.folder.root))
+
+    def drop(self, repeated: dict[str, str]) -> None:
+        """Leave out objects that another part has already (id -> where it was read from)."""
+        record = self.record
+        for unfinished in filter(Path.exists, self.staged):
+            table = pq.read_table(unfinished)
+            kept = table.filter(pc.invert(pc.is_in(table[OBJECT_ID], pa.array(list(repeated)))))
+            if BAND in table.column_names:
+                lost = table.num_rows - kept.num_rows
+                record.epochs -= lost
+                record.dropped_epochs[READ_BEFORE] = record.dropped_epochs.get(READ_BEFORE, 0) + lost
+            self.write(kept.replace_schema_metadata(pq.read_schema(unfinished).metadata), unfinished)
+        for object_id, source in zip(self.object_ids, self.sources, strict=True):
+            if object_id in repeated and source == repeated[object_id]:
+                record.problems.append(
+                    f"{source} has changed since it was ingested: use force=True to ingest everything again."
+                )
+            elif object_id in repeated:
+                record.problems.append(
+                    f"{source}: object {object_id} was already read from {repeated[object_id]}; this one is skipped: "
+                    "give each object once, all its bands in one folder or archive, or use force=True to ingest "
+                    "everything again."
+                )
+        record.dropped_objects["read before"] = record.dropped_objects.get("read before", 0) + len(repeated)
+        kept_ids = [object_id not in repeated for object_id in self.object_ids]
+        self.sources = [source for source, keep in zip(self.sources, kept_ids, strict=True) if keep]
+        self.object_ids = [object_id for object_id in self.object_ids if object_id not in repeated]
+        record.objects = len(self.object_ids)
+
+
+def make_part(plan: IngestPlan, task: PartTask) -> MadePart:
+    """Read, arrange, clean and write one batch; the files wait under temporary names for `commit`."""
+    batch = task.batch
+    curves = read_pieces(plan.survey, batch.pieces)
+    files_with_objects = {found.source for found in curves.objects}
+    epochs_read = curves.epochs.time.size
+    block = block_from_raw(plan.survey, curves)
+    clean(block, plan.rule)
+    # A large table is one file, however many batches it was cut into; an archive is as many as it holds.
+    is_piece_of_table = batch.stream is not None and not batch.stream[0].is_archive
+    record = PartRecord(
+        number=task.number,
+        finished_inputs=[input_key(file) for file in batch.finished_inputs],
+        stream=[input_key(batch.stream[0]), batch.stream[1]] if batch.stream else None,
+        files=len(batch.finished_inputs) if is_piece_of_table else len({piece.name for piece in batch.pieces}),
+        files_skipped=len({piece.shown for piece in batch.pieces} - files_with_objects),
+        objects=len(block.objects),
+        epochs_read=epochs_read,
+        epochs=block.mjd.size,
+        dropped_epochs=dict(block.dropped_epochs),
+        dropped_objects=dict(block.dropped_objects),
+        problems=curves.problems,
+        left_out=block.left_out,
+    )
+    ids, sources = [found.object_id for found in block.objects], [found.source for found in block.objects]
+    part = MadePart(record, plan.folder, ids, sources)
+    if not block.objects:
+        return part
+    epochs = block.to_arrow()
+    to_epochs, to_features, to_objects = part.staged
+    part.write(epochs.replace_schema_metadata(epochs_metadata(plan.survey)), to_epochs)
+    part.write(_objects_table(plan, block, task.number), to_objects)
+    if plan.features is not None:
+        features = extract_table(epochs, plan.features)
+        record.feature_gaps.update(extraction_report(features).curves)
+        part.write(features.replace_schema_metadata(features_metadata(plan.survey, plan.features)), to_features)
+    return part
+
+
+def _objects_table(plan: IngestPlan, block: EpochBlock, number: int) -> pa.Table:
+    counts = block.epochs_per_band()
+    columns: dict[str, Any] = {
+        OBJECT_ID: pa.array([found.object_id for found in block.objects], pa.string()),
+        SURVEY_LABEL: pa.array(_own_labels(plan.survey, block.objects, plan.roots), pa.string()),
+        RA: np.array([found.ra for found in block.objects]),
+        DEC: np.array([found.dec for found in block.objects]),
+    }
+    for position, band in enumerate(plan.survey.bands):
+        columns[n_epochs_column(band)] = counts[:, position]
+    columns[SOURCE] = pa.array([found.source for found in block.objects], pa.string())
+    columns[PART] = np.full(len(block.objects), number, dtype=np.int32)
+    return pa.table(columns)
+
+
+def _own_labels(survey: Survey, objects: list[RawObject], roots: tuple[str, ...]) -> list[str | None]:
+    """Return the class that each light-curve file or its nearest class folder gives."""
+    of_folder: dict[str, str | None] = {}
+    labels: list[str | None] = []
+    for found in objects:
+        folder = found.source.replace(MEMBER_SEPARATOR, "/").rpartition("/")[0]
+        if not found.survey_label and folder not in of_folder:
+            of_folder[folder] = _class_of_folder(survey, folder, roots)
+        labels.append(found.survey_label or of_folder[folder])
+    return labels
+
+
+def _class_of_folder(survey: Survey, folder: str, roots: tuple[str, ...]) -> str | None:
+    path = absolute_name(folder)
+    above = max((root for root in roots if f"{path}/".startswith(f"{root}/")), key=len, default="")
+    below = path[len(above.rpartition("/")[0]) :]  # the input's own name counts, what it lies in does not
+    return next((label for part in reversed(below.split("/")) if (label := survey.folder_class(part))), None)

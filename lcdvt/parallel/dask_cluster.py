@@ -1,0 +1,115 @@
+"""The same batches on a Dask cluster: on this machine, or on the workers of a scheduler somewhere else.
+
+Workers and client share a file system; only what a batch is and what came of it travels. A worker that dies costs
+its batches' time and nothing else: the scheduler gives them to another, and a part that is written twice is written
+with the same bytes.
+"""
+
+import logging
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from lcdvt.errors import LcdvtError
+from lcdvt.parallel.interrupts import deaf_to_interrupts
+
+Batch = TypeVar("Batch")
+Result = TypeVar("Result")
+
+LOCAL: Final = "local"
+RETRIES: Final = 3
+SECONDS_TO_ANSWER: Final = 10
+SECONDS_FOR_A_WORKER: Final = 60
+BATCHES_IN_FLIGHT_PER_THREAD: Final = 2
+"""One that runs and one that waits: no worker idles, and memory does not grow with the survey."""
+
+
+def run_on_dask(
+    function: Callable[[Batch], Result], batches: Iterable[Batch], address: str, jobs: int | None
+) -> Iterator[Result]:
+    """Yield `function(batch)` for each batch, in the batches' order.
+
+    Parameters
+    ----------
+    function, batches
+        As in `lcdvt.parallel.executors.run_batches`.
+    address
+        A scheduler's address, or "local" for a cluster on this machine.
+    jobs
+        Worker processes of a local cluster.
+    """
+    folder = str(Path.cwd())
+    with _connected(address, jobs) as client, _explained(address):
+        in_flight: deque[Any] = deque()
+        for batch in batches:
+            in_flight.append(client.submit(_run_there, function, folder, batch, pure=False, retries=RETRIES))
+            # Asked for each time, because workers come and go.
+            threads = max(sum(client.nthreads().values()), 1)
+            while len(in_flight) >= BATCHES_IN_FLIGHT_PER_THREAD * threads:
+                yield in_flight.popleft().result()
+        while in_flight:
+            yield in_flight.popleft().result()
+
+
+def _run_there(function: Callable[[Batch], Result], folder: str, batch: Batch) -> Result:
+    """Run a batch on a worker, in the folder the command was started in: its paths may be relative."""
+    if str(Path.cwd()) != folder:
+        try:
+            os.chdir(folder)
+        except OSError as error:
+            raise LcdvtError(
+                f"the Dask worker on {os.uname().nodename} has no folder {folder}: "
+                "workers need the same file system as the command."
+            ) from error
+    return function(batch)
+
+
+@contextmanager
+def _connected(address: str, jobs: int | None) -> Iterator[Any]:
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError as error:
+        raise LcdvtError("a Dask cluster needs the dask extra: pip install 'lcdvt[dask]'.") from error
+    if address == LOCAL:
+        with deaf_to_interrupts():
+            # Its warnings tell of batches given up and workers ended: what Ctrl-C asks for.
+            cluster = LocalCluster(
+                n_workers=jobs, threads_per_worker=1, dashboard_address=None, silence_logs=logging.ERROR
+            )
+        with cluster, Client(cluster) as client:
+            yield client
+        return
+    try:
+        client = Client(address, timeout=SECONDS_TO_ANSWER)
+    except (OSError, ValueError) as error:
+        raise LcdvtError(f"no Dask scheduler answers at {address}: start one, or give dask=local.") from error
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=SECONDS_FOR_A_WORKER)
+        except TimeoutError as error:
+            raise LcdvtError(
+                f"the Dask scheduler at {address} has no workers: start some with `dask worker {address} --nthreads 1`."
+            ) from error
+        yield client
+
+
+@contextmanager
+def _explained(address: str) -> Iterator[None]:
+    """Turn the ways in which a cluster can fail into a sentence."""
+    from distributed import KilledWorker
+    from distributed.comm import CommClosedError
+
+    again = "what was finished is kept: run the same command again"
+    try:
+        yield
+    except KilledWorker as error:
+        raise LcdvtError(
+            f"a batch has ended {RETRIES} Dask workers, one after the other (out of memory, perhaps); {again}, "
+            "with fewer workers per machine."
+        ) from error
+    except (CommClosedError, CancelledError) as error:
+        raise LcdvtError(f"the Dask scheduler at {address} is gone; {again} when it is back.") from error

@@ -1,0 +1,124 @@
+"""Run the same batch function here, on a process pool or on a Dask cluster, results in order.
+
+Results come back in the order of the batches, whatever finishes first: what is written then never
+depends on timing. Only a few batches are under way at once, so that memory stays flat however long
+the stream of batches is.
+"""
+
+import os
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeVar
+
+from lcdvt.errors import LcdvtError, SettingsError
+from lcdvt.parallel.interrupts import deaf_to_interrupts
+from lcdvt.parallel.memory import FRUGAL_ARROW, keep_freed_memory
+
+Batch = TypeVar("Batch")
+Result = TypeVar("Result")
+
+BATCHES_IN_FLIGHT_PER_JOB: Final = 2
+"""One that runs and one that waits: no worker idles, and memory does not grow with the survey."""
+WORKER_ENVIRONMENT: Final = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", **FRUGAL_ARROW}
+"""One thread each, because there is a process for every core."""
+
+
+def default_jobs() -> int:
+    """Return the number of cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Who does the work of a verb; the result is the same whoever does it.
+
+    Parameters
+    ----------
+    jobs
+        Worker processes; 1 runs everything in this process, None takes every core.
+    dask
+        A Dask scheduler's address, or "local" for a cluster on this machine; None for no cluster.
+    """
+
+    jobs: int | None = None
+    dask: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.jobs is not None and self.jobs < 1:
+            raise SettingsError(f"jobs={self.jobs}: at least one process is needed.")
+
+    @property
+    def processes(self) -> int:
+        """How many processes are wanted on this machine."""
+        return default_jobs() if self.jobs is None else self.jobs
+
+    def at_most(self, tasks: int) -> "Workers":
+        """Return the same workers, but no more processes than there are tasks."""
+        return replace(self, jobs=max(min(self.processes, tasks), 1))
+
+
+EVERY_CORE: Final = Workers()
+IN_THIS_PROCESS: Final = Workers(1)
+
+
+def run_batches(
+    function: Callable[[Batch], Result], batches: Iterable[Batch], workers: Workers = EVERY_CORE
+) -> Iterator[Result]:
+    """Yield `function(batch)` for each batch, in the batches' order.
+
+    Parameters
+    ----------
+    function
+        A picklable function of one batch; it should return little and write its own files.
+    batches
+        Consumed lazily: a generator that reads a survey as it goes is welcome.
+    workers
+        Who runs it.
+    """
+    if workers.dask is not None:
+        from lcdvt.parallel.dask_cluster import run_on_dask
+
+        yield from run_on_dask(function, batches, workers.dask, workers.processes)
+    elif workers.processes == 1:
+        yield from map(function, batches)
+    else:
+        yield from _run_on_pool(function, batches, workers.processes)
+
+
+def _run_on_pool(function: Callable[[Batch], Result], batches: Iterable[Batch], jobs: int) -> Iterator[Result]:
+    # loky, unlike the standard pool, needs no `if __name__ == "__main__"` in a user's script and does not
+    # fork a process that already runs OpenMP threads.
+    from joblib.externals.loky import ProcessPoolExecutor
+
+    with warnings.catch_warnings():
+        # It replaces a worker that holds on to memory, and warns of that in the middle of the progress.
+        warnings.filterwarnings("ignore", message="A worker stopped while some jobs", category=UserWarning)
+        with deaf_to_interrupts():
+            executor = ProcessPoolExecutor(max_workers=jobs, env=WORKER_ENVIRONMENT, initializer=keep_freed_memory)
+        try:
+            yield from _in_order(executor, function, batches, jobs)
+            executor.shutdown(wait=True)
+        except BrokenProcessPool as error:
+            raise LcdvtError(
+                "a worker process died (out of memory, perhaps); what was finished is kept: "
+                "do the same again, with a smaller number of jobs if it happens again."
+            ) from error
+        finally:
+            executor.shutdown(wait=False, kill_workers=True)
+
+
+def _in_order(
+    executor: Executor, function: Callable[[Batch], Result], batches: Iterable[Batch], jobs: int
+) -> Iterator[Result]:
+    in_flight: deque[Any] = deque()
+    for batch in batches:
+        with deaf_to_interrupts():
+            in_flight.append(executor.submit(function, batch))
+        if len(in_flight) >= BATCHES_IN_FLIGHT_PER_JOB * jobs:
+            yield in_flight.popleft().result()
+    while in_flight:
+        yield in_flight.popleft().result()

@@ -1,0 +1,121 @@
+"""One label draw: train DVT and its rivals on the drawn labels, score them on what is not among them."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lcdvt.baselines.problem import TransferProblem
+from lcdvt.baselines.rows import DVT_ENSEMBLE, DVT_ROWS, DVT_TOP, DVT_UPPER_BOUND, predict_target
+from lcdvt.dataset.dataset import UNLABELLED, SurveyRows
+from lcdvt.dataset.folds import FOLDS, held_out_folds, labels_without_fold
+from lcdvt.dataset.scaling import Scaler
+from lcdvt.dvt.config import TeachingConfig
+from lcdvt.dvt.data import TrainingData
+from lcdvt.dvt.ensemble import predict
+from lcdvt.dvt.train import TrainingError, TrainingResult, resolve_device, train
+from lcdvt.protocol.novelty import other_score
+from lcdvt.protocol.plan import DrawTask
+from lcdvt.protocol.teaching import first_opinions, taught_classes
+from lcdvt.results.draw_record import RowOutcome
+
+
+@dataclass(frozen=True)
+class DrawResult:
+    """The trained ensemble, what it says of the target, and how every row did.
+
+    Parameters
+    ----------
+    outcomes
+        Of every row.
+    probabilities
+        (target objects, classes) of every row.
+    disagreement, other_score
+        Of the ensemble's members about each target object; and how much it looks like none of the classes.
+    training, scaler
+        The ensemble, and how its features are scaled.
+    """
+
+    outcomes: dict[str, RowOutcome]
+    probabilities: dict[str, NDArray[np.float64]]
+    disagreement: NDArray[np.float64]
+    other_score: NDArray[np.float64]
+    training: TrainingResult
+    scaler: Scaler
+
+    @property
+    def probability(self) -> NDArray[np.float64]:
+        """What the ensemble says of the target objects."""
+        return self.probabilities[DVT_ENSEMBLE]
+
+
+def run_draw(task: DrawTask) -> DrawResult:
+    """Train and score everything on one draw of labels.
+
+    Only the drawn labels reach any model that is not an upper bound; the scaler is fitted without labels; scores
+    are taken on the target's labelled objects outside the draw.
+    """
+    scaler = task.dataset.fit_scaler(task.scaling)
+    surveys = task.dataset.survey_rows(scaler, task.drawn)
+    target = surveys[-1]
+    problem = transfer_problem(surveys, task.dataset.classes)
+    opinions = first_opinions(problem, task.config.teaching or TeachingConfig(), task.seed)
+    if task.config.teaching and task.target > 0:
+        taught = taught_classes(problem, task.config.teaching, task.seed, opinions)
+        surveys = [*surveys[:-1], replace(target, y=taught)]
+    data = TrainingData.from_surveys(surveys, task.dataset.classes, task.members, resolve_device(task.device))
+    training = train(task.config, data, task.member_seeds)
+    opinion = predict(training.model, data.rows[-len(target.y) :, : data.widths[-1]], task.target)
+    probabilities = {
+        DVT_ENSEMBLE: opinion.probability.cpu().numpy().astype(float),
+        DVT_TOP: opinion.members[training.top_member].cpu().numpy().astype(float),
+    }
+    scored = task.scored
+    outcomes = {}
+    if scored.any():  # with every label in use there is nothing to score rivals on
+        if DVT_UPPER_BOUND in task.rows:
+            probabilities[DVT_UPPER_BOUND] = _dvt_upper_bound(task, replace(target, y=task.truth))
+        for name in task.rows:
+            if name not in DVT_ROWS:
+                probabilities[name] = predict_target(name, problem, task.seed, task.truth)
+            outcomes[name] = RowOutcome.of(task.truth, probabilities[name], task.dataset.classes, scored)
+    return DrawResult(
+        outcomes=outcomes,
+        probabilities=probabilities,
+        disagreement=opinion.disagreement.cpu().numpy().astype(float),
+        other_score=other_score(problem, opinions, task.seed),
+        training=training,
+        scaler=scaler,
+    )
+
+
+def transfer_problem(surveys: list[SurveyRows], classes: tuple[str, ...]) -> TransferProblem:
+    """Return what trees may learn from: scaled rows of the sources and, last, of the target."""
+    *sources, target = surveys
+    return TransferProblem(
+        source_x=np.concatenate([target.x[:0], *(survey.x for survey in sources)]),
+        source_y=np.concatenate([target.y[:0], *(survey.y for survey in sources)]),
+        target_x=target.x,
+        target_y=target.y,
+        classes=classes,
+    )
+
+
+def _dvt_upper_bound(task: DrawTask, rows: SurveyRows) -> NDArray[np.float64]:
+    """Return what DVT trained on all target labels says of each object, always by a member that did not see it."""
+    fold = held_out_folds(rows.y, task.seed)
+    config = replace(task.config, training=replace(task.config.training, mode="semi-supervised", stop="never"))
+    data = TrainingData.from_surveys(
+        [SurveyRows(rows.name, rows.x, labels_without_fold(rows.y, fold))],
+        task.dataset.classes,
+        FOLDS,
+        resolve_device(task.device),
+    )
+    result = train(config, data, tuple(range(FOLDS)))
+    if result.failures:
+        # the other folds' members have learned from this fold's objects: they cannot speak for it
+        reason = next(iter(result.failures.values()))
+        raise TrainingError(f"row {DVT_UPPER_BOUND}: {reason} Or leave the row out with rows=….")
+    members = predict(result.model, data.rows, 0).members.cpu().numpy().astype(float)
+    held_out = np.where(fold == UNLABELLED, 0, fold)
+    return members[held_out, np.arange(len(held_out))]

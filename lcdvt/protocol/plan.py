@@ -1,0 +1,206 @@
+"""A run before it is made: options, surveys, dataset, and one task for each draw of labels."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lcdvt.baselines.rows import DVT_ENSEMBLE, DVT_TOP, DVT_UPPER_BOUND, ROWS
+from lcdvt.dataset.dataset import UNLABELLED, Dataset
+from lcdvt.dataset.scaling import ScalingMethod
+from lcdvt.dvt.config import DVTConfig, TrainingMode, choose_preset
+from lcdvt.errors import SettingsError
+from lcdvt.workspace.survey import StoredSurvey
+
+ALL_ROWS: Final = (DVT_UPPER_BOUND, *ROWS, DVT_TOP, DVT_ENSEMBLE)
+# Where there is no source, "target labels" would make a reader look for one.
+ONE_SURVEY_TRAINING: Final = {
+    "forest-target": "Supervised",
+    "svm-target": "Supervised",
+    "label-spreading": "Semi-supervised",
+}
+ONE_SURVEY_ROWS: Final = (*ONE_SURVEY_TRAINING, DVT_TOP, DVT_ENSEMBLE)
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How a run is trained and scored, whatever its surveys are.
+
+    Parameters
+    ----------
+    mode
+        The way of training.
+    preset
+        The numbers of the model: a preset's name, a TOML file, or the numbers themselves.
+    steps
+        How long to train, if not as long as the preset says.
+    classes
+        The classes to tell apart; None for those that have labels.
+    members, repeats, seed
+        Models in the ensemble, draws of labels, and the random seed of the first draw; the others count on from it.
+    rows
+        Rows of the table; None for all.
+    scaling
+        How features are brought to one scale.
+    device
+        Where to compute: auto, cpu, cuda or mps.
+    """
+
+    mode: TrainingMode
+    preset: str | Path | DVTConfig
+    steps: int | None = None
+    classes: tuple[str, ...] | None = None
+    members: int = 10
+    repeats: int = 3
+    seed: int = 0
+    rows: tuple[str, ...] | None = None
+    scaling: ScalingMethod = "rank"
+    device: str = "auto"
+
+    def __post_init__(self) -> None:
+        if self.members < 1 or self.repeats < 1:
+            raise SettingsError(f"members={self.members} repeats={self.repeats}: at least one of each is needed.")
+        if self.seed < 0:
+            raise SettingsError(f"seed={self.seed}: give 0 or more.")
+
+    @property
+    def config(self) -> DVTConfig:
+        """The numbers of the model for this way and length of training."""
+        config = choose_preset(self.preset)
+        training = replace(config.training, mode=self.mode, steps=self.steps or config.training.steps)
+        return replace(config, training=training)
+
+    @property
+    def preset_name(self) -> str:
+        """What the run's record calls the preset."""
+        return "given in Python" if isinstance(self.preset, DVTConfig) else str(self.preset)
+
+    def chosen_rows(self, known: Sequence[str]) -> tuple[str, ...]:
+        """Return the chosen rows in the table's order; the ensemble, which is the run, is always among them."""
+        unknown = [row for row in self.rows or () if row not in known]
+        if unknown:
+            raise SettingsError(f"rows={unknown[0]}: there is no such row; choose from {', '.join(known)}.")
+        return tuple(row for row in known if self.rows is None or row in self.rows or row == DVT_ENSEMBLE)
+
+    def describe(self, surveys: Sequence[StoredSurvey]) -> dict[str, Any]:
+        """Return what a run's `metrics.json` says of how it was made: settings, citations, whether simulated."""
+        return {
+            "preset": self.preset_name,
+            "scaling": self.scaling,
+            "seed": self.seed,
+            "repeats": self.repeats,
+            "simulated": any(each.is_simulated for each in surveys),
+            "citations": {each.name: each.survey.citation for each in surveys},
+        }
+
+
+@dataclass(frozen=True)
+class TransferOptions(RunOptions):
+    """How labels are carried over: `RunOptions` with the defaults of a transfer, and what the sources may give.
+
+    Parameters
+    ----------
+    source_labels
+        How many labels of each source may be used.
+    """
+
+    mode: TrainingMode = "multi-task"
+    preset: str | Path | DVTConfig = "taught"
+    source_labels: str = "all"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.mode not in ("multi-task", "transfer"):
+            raise SettingsError(
+                f"mode={self.mode}: a transfer is multi-task or transfer; `lcdvt train` has the others."
+            )
+
+
+@dataclass(frozen=True)
+class DrawTask:
+    """What one draw needs.
+
+    Parameters
+    ----------
+    dataset
+        With all known labels: those outside the draw are for scoring (and for upper bounds) only.
+    drawn
+        The labels that may be learned from, −1 everywhere else; one for each row of the dataset.
+    config, members, scaling, device
+        The model, how many of it, how features are brought to one scale, where to compute.
+    rows
+        Rows of the table.
+    seed
+        The random seed of everything in the draw.
+    """
+
+    dataset: Dataset
+    drawn: NDArray[np.int64]
+    config: DVTConfig
+    members: int
+    rows: tuple[str, ...]
+    seed: int
+    scaling: ScalingMethod = "rank"
+    device: str = "cpu"
+
+    @property
+    def member_seeds(self) -> tuple[int, ...]:
+        """A different seed for each member, none shared with another draw."""
+        return tuple(1000 * self.seed + member for member in range(self.members))
+
+    @property
+    def target(self) -> int:
+        """The number of the survey that is classified: the last."""
+        return len(self.dataset.surveys) - 1
+
+    @property
+    def truth(self) -> NDArray[np.int64]:
+        """True classes of the target's objects, −1 where nobody knows."""
+        return self.dataset.y[self.dataset.rows_of(self.target)]
+
+    @property
+    def scored(self) -> NDArray[np.bool_]:
+        """Which target objects can be scored: those whose class is known but was not drawn."""
+        return (self.truth != UNLABELLED) & (self.drawn[self.dataset.rows_of(self.target)] == UNLABELLED)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run before it is made.
+
+    Parameters
+    ----------
+    surveys
+        Sources first, the survey to classify last.
+    dataset
+        The dataset of these surveys, with all known labels.
+    tasks
+        One for each draw; the first one's ensemble is kept to classify new stars.
+    settings
+        What `metrics.json` says of how the run was made.
+    folds
+        Whether draws hold out folds.
+    left_out
+        Classes that the surveys have, and that the run does not tell apart.
+    """
+
+    surveys: tuple[StoredSurvey, ...]
+    dataset: Dataset = field(repr=False)
+    tasks: tuple[DrawTask, ...] = field(repr=False)
+    settings: Mapping[str, Any]
+    folds: bool = False
+    left_out: tuple[str, ...] = ()
+
+
+def draw_tasks(
+    dataset: Dataset, drawn: Sequence[NDArray[np.int64]], options: RunOptions, known_rows: Sequence[str]
+) -> tuple[DrawTask, ...]:
+    """Return the task of each draw; the seeds count on from the first one's."""
+    rows, config = options.chosen_rows(known_rows), options.config
+    return tuple(
+        DrawTask(dataset, y, config, options.members, rows, options.seed + number, options.scaling, options.device)
+        for number, y in enumerate(drawn)
+    )

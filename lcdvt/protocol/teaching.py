@@ -1,0 +1,111 @@
+"""Trees teach DVT: a class for every unlabelled star of the target, before DVT is trained.
+
+With a handful of target labels, trees on both surveys separate the classes better than a network does, because
+thresholds on periods and shapes survive a change of survey; and the target's own unlabelled stars tell where the
+classes lie there. So the target is classified in two rounds, and DVT then learns from the result as if all of it were
+labelled:
+
+1. boosting and a forest, on both surveys' labels;
+2. boosting on the labels and on the stars the first round was surest of, once with the source and once without it.
+
+The classes taught are those of the product of all these experts. What DVT learns from them is one smooth model that
+needs no trees to classify a new star, and whose probabilities are calibrated far better than the experts' are.
+
+No label outside the draw is seen: `TransferProblem` does not hold any.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from lcdvt.baselines.problem import TransferProblem
+from lcdvt.baselines.self_training import confident_classes, fit_students, product_of_experts
+from lcdvt.baselines.weighted import WeightedBothSurveys, WeightedConfig
+from lcdvt.dataset.dataset import UNLABELLED
+from lcdvt.dataset.folds import stratified_folds
+from lcdvt.dvt.config import TeachingConfig
+
+
+def taught_classes(
+    problem: TransferProblem,
+    config: TeachingConfig,
+    seed: int,
+    opinions: Sequence[NDArray[np.float64]] | None = None,
+) -> NDArray[np.int64]:
+    """Return a class for every target object: the drawn label, or what the trees teach.
+
+    Parameters
+    ----------
+    problem
+        The label draw.
+    config
+        How many experts, and which of them.
+    seed
+        Of everything random.
+    opinions
+        What `first_opinions` said, where it was asked already.
+    """
+    teacher = tree_posterior(problem, config, seed, opinions)
+    return np.where(problem.target_y != UNLABELLED, problem.target_y, teacher.argmax(axis=1)).astype(np.int64)
+
+
+def tree_posterior(
+    problem: TransferProblem,
+    config: TeachingConfig,
+    seed: int,
+    opinions: Sequence[NDArray[np.float64]] | None = None,
+) -> NDArray[np.float64]:
+    """Return (target objects, classes): the product of all experts' probabilities."""
+    first = first_opinions(problem, config, seed) if opinions is None else list(opinions)
+    experts = first
+    for _ in range(config.self_training_rounds):
+        guessed = confident_classes(product_of_experts(experts), problem.target_y, config.confident_share)
+        experts = first + _second_round(problem, guessed, config, seed)
+    return product_of_experts(experts)
+
+
+def first_opinions(problem: TransferProblem, config: TeachingConfig, seed: int) -> list[NDArray[np.float64]]:
+    """Classify the target by boosting and by a forest, on the labels of both surveys."""
+    chosen = WeightedBothSurveys("boosting")
+    weight = chosen.choose_weight(problem, seed)
+    settings = replace(WeightedConfig(), target_weights=(weight,))
+    parts = [problem] if config.folds == 1 else _without_each_fold(problem, config.folds, seed)
+    opinions = []
+    for number, part in enumerate(parts):
+        model = WeightedBothSurveys("boosting", settings)
+        model.fit(part, seed + number)
+        opinions.append(model.predict_proba(problem.target_x))
+    experts = [np.mean(opinions, axis=0)]
+    if config.forest:
+        forest = WeightedBothSurveys("forest")
+        forest.fit(problem, seed)
+        experts.append(forest.predict_proba(problem.target_x))
+    return experts
+
+
+def _without_each_fold(problem: TransferProblem, folds: int, seed: int) -> list[TransferProblem]:
+    source_fold = stratified_folds(problem.source_y, folds, seed)
+    target_fold = stratified_folds(problem.target_y, folds, seed)
+    return [
+        replace(
+            problem,
+            source_y=np.where(source_fold == number, UNLABELLED, problem.source_y),
+            target_y=np.where(target_fold == number, UNLABELLED, problem.target_y),
+        )
+        for number in range(folds)
+    ]
+
+
+def _second_round(
+    problem: TransferProblem, guessed: NDArray[np.int64], config: TeachingConfig, seed: int
+) -> list[NDArray[np.float64]]:
+    """Classify the target by boosting that learns from the guesses too, with the source and without it."""
+    experts = []
+    for with_source in (True, False) if config.target_only_student else (True,):
+        models = fit_students(problem, guessed, range(seed, seed + config.students), with_source=with_source)
+        with threadpool_limits(limits=1):
+            experts.append(np.mean([model(problem.target_x) for model in models], axis=0))
+    return experts

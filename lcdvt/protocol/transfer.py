@@ -1,0 +1,222 @@
+"""The verbs `transfer` and `ensemble`: labels of one or more surveys carried to another, beside honest rivals.
+
+Read from the top: options are checked, surveys opened and brought under common feature names, labels drawn, and the
+plan is carried out.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+from lcdvt.dataset.alignment import aligned_surveys
+from lcdvt.dataset.dataset import Dataset, build_dataset
+from lcdvt.dataset.draws import LabelBudget
+from lcdvt.dataset.scaling import ScalingMethod
+from lcdvt.dvt.config import DVTConfig, TrainingMode
+from lcdvt.errors import DatasetError, SettingsError
+from lcdvt.parallel.executors import EVERY_CORE, Workers
+from lcdvt.parallel.progress import Progress, silent
+from lcdvt.protocol.carry_out import RunPlace, carry_out
+from lcdvt.protocol.plan import ALL_ROWS, Plan, TransferOptions, draw_tasks
+from lcdvt.run import Run
+from lcdvt.workspace.survey import StoredSurvey, open_survey
+
+
+def transfer(
+    source: str | Sequence[str],
+    target: str,
+    labels: str | float = "1%",
+    *,
+    source_labels: str = "all",
+    classes: Sequence[str] | None = None,
+    mode: TrainingMode = "multi-task",
+    preset: str | Path | DVTConfig = "taught",
+    steps: int | None = None,
+    members: int = 10,
+    repeats: int = 3,
+    seed: int = 0,
+    rows: Sequence[str] | None = None,
+    scaling: ScalingMethod = "rank",
+    device: str = "auto",
+    jobs: int | None = None,
+    dask: str | None = None,
+    name: str | None = None,
+    data: str | Path | None = None,
+    force: bool = False,
+    reuse: bool = False,
+    progress: Progress = silent,
+) -> Run:
+    """Carry labels over to the target survey and score it against the labels that were held back.
+
+    Each finished draw is kept: the same call goes on where an interrupted one was.
+
+    Parameters
+    ----------
+    source
+        One or more ingested surveys with labels.
+    target
+        The ingested survey to classify.
+    labels
+        How many of the target's labels may be used: "1%", "25", "3/class" or a share.
+    source_labels
+        The same for each source.
+    classes
+        The classes to tell apart; None for those of which the target and a source have labels.
+    mode
+        "multi-task" (all surveys at once) or "transfer" (sources first, shared layers then fixed).
+    preset, steps
+        The numbers of the model (a preset's name, a TOML file or a `DVTConfig`), and how long to train if not as long
+        as they say.
+    members
+        Models in the ensemble.
+    repeats
+        Draws of labels; scores are mean and standard deviation over them. The run that is kept is the first draw's.
+    seed
+        The random seed of the first draw; the others count on from it.
+    rows
+        Rows of the table; None for all.
+    scaling
+        How features are brought to one scale.
+    device
+        auto, cpu, cuda or mps.
+    jobs, dask
+        Draws are spread over worker processes (None: all cores), or over a Dask cluster that sees the same disk.
+    name, data, force
+        The run's name in the workspace, the workspace, and whether to overwrite a run of that name.
+    reuse
+        Take a finished run of that name as it is, if it was made by this very call.
+    progress
+        Called with the number of draws done.
+    """
+    options = TransferOptions(
+        mode=mode,
+        preset=preset,
+        steps=steps,
+        classes=None if classes is None else tuple(classes),
+        members=members,
+        repeats=repeats,
+        seed=seed,
+        rows=None if rows is None else tuple(rows),
+        scaling=scaling,
+        device=device,
+        source_labels=source_labels,
+    )
+    sources = [source] if isinstance(source, str) else list(source)
+    place = RunPlace(name or transfer_name(sources, target), data, force, reuse)
+    return run_transfer(sources, target, str(labels), options, place, Workers(jobs, dask), progress)
+
+
+class TransferKeywords(TypedDict, total=False):
+    """What `ensemble` hands on to `transfer`, for editors and type checkers."""
+
+    source_labels: str
+    classes: Sequence[str] | None
+    mode: TrainingMode
+    preset: str | Path | DVTConfig
+    steps: int | None
+    seed: int
+    rows: Sequence[str] | None
+    scaling: ScalingMethod
+    device: str
+    jobs: int | None
+    dask: str | None
+    data: str | Path | None
+    force: bool
+    reuse: bool
+    progress: Progress
+
+
+def ensemble(
+    source: str | Sequence[str],
+    target: str,
+    labels: str | float = "1%",
+    *,
+    members: int = 10,
+    repeats: int = 10,
+    name: str | None = None,
+    **keywords: Unpack[TransferKeywords],
+) -> Run:
+    """Carry labels over by the paper's full protocol: ten draws of labels, ten models each.
+
+    Parameters
+    ----------
+    source, target, labels
+        As in `transfer`.
+    members, repeats
+        Models in each draw's ensemble, and draws.
+    name
+        The run's name; SOURCE-TARGET-ensemble by default.
+    keywords
+        Everything else that `transfer` takes.
+    """
+    sources = [source] if isinstance(source, str) else list(source)
+    name = name or ensemble_name(sources, target)
+    return transfer(sources, target, labels, members=members, repeats=repeats, name=name, **keywords)
+
+
+def transfer_name(sources: Sequence[str], target: str) -> str:
+    """Return what a transfer is called where the user gives no name."""
+    return f"{'+'.join(sources)}-{target}"
+
+
+def ensemble_name(sources: Sequence[str], target: str) -> str:
+    """Return what a run of the full protocol is called where the user gives no name."""
+    return f"{transfer_name(sources, target)}-ensemble"
+
+
+def run_transfer(
+    sources: Sequence[str],
+    target: str,
+    labels: str,
+    options: TransferOptions,
+    place: RunPlace,
+    workers: Workers = EVERY_CORE,
+    progress: Progress = silent,
+) -> Run:
+    """Carry labels over as the options say: what `transfer`, `ensemble` and the command line come down to."""
+    if target in sources:
+        raise SettingsError(f"{target} is both source and target: name two different surveys.")
+    options.chosen_rows(ALL_ROWS)  # a wrong row is told before the surveys are read
+    target_budget, source_budget = LabelBudget.parse(labels), LabelBudget.parse(options.source_labels)
+    surveys = tuple(open_survey(each, place.data) for each in (*sources, target))
+    place.check_free()
+    dataset, left_out = put_together(surveys, options.classes)
+    budgets = [*[source_budget] * len(sources), target_budget]
+    drawn = [dataset.draw(budgets, seed) for seed in range(options.seed, options.seed + options.repeats)]
+    plan = Plan(
+        surveys=surveys,
+        dataset=dataset,
+        tasks=draw_tasks(dataset, drawn, options, ALL_ROWS),
+        settings={
+            "verb": "transfer",
+            "labels": str(target_budget),
+            "source_labels": str(source_budget),
+            **options.describe(surveys),
+        },
+        left_out=left_out,
+    )
+    return carry_out(plan, place, workers, progress)
+
+
+def put_together(stored: Sequence[StoredSurvey], classes: Sequence[str] | None) -> tuple[Dataset, tuple[str, ...]]:
+    """Put the surveys together, with the classes wanted or those that both sides have; and what is left out."""
+    surveys = aligned_surveys(stored)
+    known = [set(survey.labels.dropna()) for survey in surveys]
+    for survey, found in zip(surveys, known, strict=True):
+        if not found:
+            raise DatasetError(f"{survey.name} has no labels: ingest it with catalog=FILE, or choose another survey.")
+    at_source, at_target, target = set.union(*known[:-1]), known[-1], surveys[-1].name
+    shared = sorted(at_source & at_target)
+    for name in classes or ():
+        if name not in shared:
+            lacking = target if name not in at_target else " + ".join(survey.name for survey in surveys[:-1])
+            raise SettingsError(
+                f"classes={name}: {lacking} has not a single labelled object of it; choose from {', '.join(shared)}."
+            )
+    if len(shared) < 2:
+        raise DatasetError(
+            f"the sources have {', '.join(sorted(at_source))} and {target} has {', '.join(sorted(at_target))}: "
+            "at least two classes in common are needed."
+        )
+    chosen = shared if classes is None else sorted(set(classes))
+    return build_dataset(surveys, classes=chosen), tuple(sorted((at_source | at_target) - set(chosen)))

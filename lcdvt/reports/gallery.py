@@ -1,0 +1,100 @@
+"""Folded light curves of each predicted class: those the model is surest of, and those it is least sure of."""
+
+from typing import Final
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lcdvt.errors import LcdvtError
+from lcdvt.figures.light_curves import MOST_EPOCHS, band_colour, folded_figure
+from lcdvt.names import DISAGREEMENT, IN_DRAW, LABEL, OBJECT_ID, PREDICTED, probability_column
+from lcdvt.reports.material import RunMaterial, first_line
+from lcdvt.reports.page import mark, missing, paragraph
+from lcdvt.reports.predictions import PredictedStars
+from lcdvt.reports.stars import FALSE_ALARM, NO_PREDICTIONS, PERIOD, features_of
+from lcdvt.reports.svg import draw_svg
+from lcdvt.tables.escapes import html
+from lcdvt.workspace.survey import StoredSurvey
+
+PER_CLASS: Final = 3
+DOUBTFUL_PERIOD: Final = 0.01
+"""False-alarm value above which a period is called doubtful."""
+
+
+def gallery(run: RunMaterial, predicted: PredictedStars | None, prefix: str) -> str:
+    """Return the light curves, with what is known and what is predicted of each star."""
+    if predicted is None:
+        return missing(NO_PREDICTIONS)
+    stored = run.surveys.get(run.target)
+    if stored is None:
+        return missing(run.absent[run.target])
+    chosen = [frame[OBJECT_ID] for group in (predicted.certain, predicted.doubtful) for frame in group.values()]
+    ids = pd.concat(chosen).tolist() if chosen else []
+    try:
+        epochs = _epochs_of(stored, ids)
+        features = features_of(stored, ids, [PERIOD, FALSE_ALARM]).set_index(OBJECT_ID)
+    except (LcdvtError, OSError, ValueError, KeyError) as error:
+        return missing(f"The light curves of {run.target} cannot be read: {first_line(error)}")
+    bands = "".join(
+        f'<li><span style="background:{band_colour(number)}"></span>{html(band)}</li>'
+        for number, band in enumerate(stored.survey.bands)
+    )
+    pieces = [
+        paragraph(
+            f"Epochs of {run.target}, folded at the period found, each band about its own median (at most "
+            f"{MOST_EPOCHS} epochs of a band). Certain: lowest entropy of the class probabilities."
+        ),
+        f'<ul class="bands" aria-label="Bands">{bands}</ul>',
+    ]
+    number = 0
+    for name in run.classes:
+        pieces.append(f"<h4>{mark(run.simulated)}{html(name)}</h4>")
+        if name not in predicted.certain:
+            pieces.append(missing(f"No star is predicted to be {name}."))
+            continue
+        for title, stars in (("Most certain", predicted.certain[name]), ("Least certain", predicted.doubtful[name])):
+            if stars.empty:
+                continue
+            cards = []
+            for _, star in stars.iterrows():
+                number += 1
+                cards.append(_card(star, epochs, features, stored, f"{prefix}{number}-"))
+            label = f"{title} {name}"
+            pieces.append(
+                f'<h5>{title}</h5><div class="cards" tabindex="0" role="region" aria-label="{html(label)}">'
+                f"{''.join(cards)}</div>"
+            )
+    return "\n".join(pieces)
+
+
+def _epochs_of(stored: StoredSurvey, ids: list[str]) -> dict[str, pd.DataFrame]:
+    found = stored.epochs.to_table(filter=pc.field(OBJECT_ID).isin(pa.array(ids, type=pa.string()))).to_pandas()
+    return {str(name): curve for name, curve in found.groupby(OBJECT_ID)}
+
+
+def _card(
+    star: pd.Series, epochs: dict[str, pd.DataFrame], features: pd.DataFrame, stored: StoredSurvey, prefix: str
+) -> str:
+    object_id, predicted = str(star[OBJECT_ID]), str(star[PREDICTED])
+    known = features.loc[object_id] if object_id in features.index else pd.Series(dtype=float)
+    period = float(known.get(PERIOD, float("nan")))
+    probability = f"{predicted} {100 * star[probability_column(predicted)]:.0f} %"
+    said = [probability]
+    if star[DISAGREEMENT] > 0:
+        said.append(f"{100 * star[DISAGREEMENT]:.0f} % of the members disagree")
+    if not pd.isna(star[LABEL]):
+        verdict = "label used in training" if star[IN_DRAW] else f"label {star[LABEL]}"
+        said.append(verdict if star[IN_DRAW] or star[LABEL] == predicted else f"{verdict} ✗")
+    if period > 0:
+        false_alarm = float(known.get(FALSE_ALARM, float("nan")))
+        doubt = f", doubtful (false alarm {false_alarm:.1g})" if false_alarm > DOUBTFUL_PERIOD else ""
+        said.append(f"period {period:.5g} d{doubt}")
+    caption = f"<figcaption><b>{html(object_id)}</b><br>{html(' · '.join(said))}</figcaption>"
+    if object_id not in epochs:
+        return f"<figure>{missing('no epochs in the workspace')}{caption}</figure>"
+    folded = f"folded at {period:.5g} days" if period > 0 else "not folded"
+    alt = f"Light curve of {object_id}, {folded}: {probability}."
+    curve = epochs[object_id]
+    drawing = draw_svg(lambda: folded_figure(curve, period if period > 0 else None, stored.survey.bands), alt, prefix)
+    return f"<figure>{drawing}{caption}</figure>"

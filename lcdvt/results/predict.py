@@ -1,0 +1,239 @@
+"""The verb `predict`: a saved run on new light curves, part by part."""
+
+import tempfile
+import typing
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pandas as pd
+import torch
+
+from lcdvt.disk.atomic import write_atomically
+from lcdvt.disk.star_table import check_table_path, read_stars, write_stars
+from lcdvt.dvt.ensemble import predict as predict_members
+from lcdvt.errors import SettingsError, WorkspaceError
+from lcdvt.evaluate import entropy
+from lcdvt.ingestion.ingest import ingest
+from lcdvt.names import DISAGREEMENT, ENTROPY, OBJECT_ID, PREDICTED, REASON, probability_column
+from lcdvt.parallel.executors import IN_THIS_PROCESS, Workers, run_batches
+from lcdvt.parallel.progress import Progress, silent
+from lcdvt.results.folder import find_run
+from lcdvt.results.saved import WEIGHTS_FILE, SavedRun, load_run
+from lcdvt.workspace.folder import PARTS, read_part
+from lcdvt.workspace.journal import whole_records
+from lcdvt.workspace.survey import StoredSurvey, open_survey
+
+NO_FEATURES: Final = "no usable features: too few epochs in the bands the run needs"
+LEFT_OUT: Final = "dropped by the survey's cleaning rule"
+
+
+@dataclass(frozen=True)
+class PartToClassify:
+    """What a worker needs to classify one part."""
+
+    run: Path
+    features: Path
+    bands: tuple[str, ...]
+    head: int
+
+
+@dataclass(frozen=True)
+class PredictResult:
+    """What was classified, and where the table is.
+
+    Parameters
+    ----------
+    run, survey
+        The run that was asked, about which survey.
+    path
+        Where the table was written; None where it is only in memory.
+    objects, without_features
+        How many objects there are, and how many of them could not be classified.
+    classes
+        Objects of each predicted class.
+    simulated
+        Whether the simulator made the light curves, or any of the run's surveys.
+    problems
+        Raw files that could not be read, in a sentence each.
+    """
+
+    run: str
+    survey: str
+    path: Path | None
+    objects: int
+    without_features: int
+    classes: dict[str, int]
+    simulated: bool
+    problems: list[str] = field(default_factory=list)
+    _stars: pd.DataFrame | None = field(default=None, repr=False)
+
+    def stars(self) -> pd.DataFrame:
+        """Return one row for each object: the class, probabilities, doubts, and a reason where there is no class."""
+        return self._stars if self._stars is not None else read_stars(typing.cast(Path, self.path))
+
+
+def predict(
+    run: str | Path,
+    what: str | Path,
+    out: str | Path | None = None,
+    *,
+    like: str | None = None,
+    survey: str | None = None,
+    jobs: int | None = None,
+    dask: str | None = None,
+    data: str | Path | None = None,
+    force: bool = False,
+    progress: Progress = silent,
+) -> PredictResult:
+    """Classify light curves with a saved run, one row per object.
+
+    Parameters
+    ----------
+    run
+        A run's name in the workspace, or its folder.
+    what
+        An ingested survey's name, or raw light curves (read as `ingest` reads them, kept nowhere).
+    out
+        Where to write: .parquet or .csv (streamed), .fits or .vot (these two are built in memory). None keeps the
+        table in memory only: `PredictResult.stars` returns it.
+    like
+        The survey of the run whose own layers to use; None takes the one of the same name, else the run's target.
+    survey
+        For raw files: a survey's name or TOML file, if the files do not tell.
+    jobs, dask, data, force, progress
+        As in `ingest`; `force` overwrites `out`. Raw files are read by `jobs` processes, or by the cluster; features
+        are classified here, which is quicker than sending them, or on the cluster.
+    """
+    target = None if out is None else Path(out)
+    if target is not None:
+        check_table_path(target, force)
+    folder = find_run(run, data)
+    saved = _saved_run(folder)
+    asked = _Question(folder, saved, like, dask)
+    if not Path(what).exists():
+        return _classify(asked, open_survey(str(what), data), target, progress)
+    # A cluster's workers see what lies beside the output, but not this machine's own temporary folder.
+    beside = (target or Path("here")).absolute().parent
+    with tempfile.TemporaryDirectory(prefix=".lcdvt-", dir=beside if dask else None) as scratch:
+        ingested = ingest(what, survey=survey, catalog="none", jobs=jobs, dask=dask, data=scratch)
+        result = _classify(asked, open_survey(ingested.name, scratch), target, progress)
+    return replace(result, problems=ingested.problems)
+
+
+@dataclass(frozen=True)
+class _Question:
+    """The run that is asked, as which of its surveys, and where its answers are computed."""
+
+    folder: Path
+    saved: SavedRun
+    like: str | None
+    dask: str | None
+
+    def head(self, survey: str) -> int:
+        """Return the number of the run's survey whose own layers are used."""
+        surveys = self.saved.description.surveys
+        head = self.like or (survey if survey in surveys else surveys[-1])
+        if head not in surveys:
+            raise SettingsError(f"like={head}: the run {self.folder.name} knows {', '.join(surveys)}.")
+        return surveys.index(head)
+
+
+def _classify(asked: _Question, stored: StoredSurvey, target: Path | None, progress: Progress) -> PredictResult:
+    saved, head = asked.saved, asked.head(stored.name)
+    counted: dict[str, int] = {}
+    objects = missing = 0
+
+    def frames() -> Iterator[pd.DataFrame]:
+        nonlocal objects, missing
+        parts = sorted(stored.folder.features.glob(PARTS))
+        tasks = [PartToClassify(asked.folder, part, stored.survey.bands, head) for part in parts]
+        # Here, which is quicker than sending features to other processes, or on the cluster.
+        workers = Workers(dask=asked.dask) if asked.dask else IN_THIS_PROCESS
+        for frame in run_batches(classify_part, tasks, workers):
+            objects += len(frame)
+            missing += int(frame[PREDICTED].isna().sum())
+            for label, count in frame[PREDICTED].value_counts().items():
+                counted[str(label)] = counted.get(str(label), 0) + int(count)
+            progress(objects, None)
+            yield frame
+        for record in whole_records(stored.folder.progress) if objects else ():
+            if record.left_out and isinstance(record.left_out, dict):  # the journal may have been touched by hand
+                objects += len(record.left_out)
+                missing += len(record.left_out)
+                yield _unclassified(saved, record.left_out)
+
+    stars = None
+    if target is None:
+        found = list(frames())
+        stars = pd.concat(found, ignore_index=True) if found else None
+    else:
+        write_atomically(target, lambda path: write_stars(frames(), path, target.suffix))
+    if objects == 0:
+        if target is not None:
+            target.unlink(missing_ok=True)
+        raise WorkspaceError(f"survey {stored.name!r} has no features: run `lcdvt extract {stored.name}`.")
+    return PredictResult(
+        run=asked.folder.name,
+        survey=stored.name,
+        path=target,
+        objects=objects,
+        without_features=missing,
+        classes=dict(sorted(counted.items())),
+        simulated=stored.is_simulated or bool(saved.metrics.get("simulated")),
+        _stars=stars,
+    )
+
+
+def classify_part(task: PartToClassify) -> pd.DataFrame:
+    """Classify the objects of one part, here or on a worker."""
+    return classify_frame(_saved_run(task.run), read_part(task.features).to_pandas(), task.bands, task.head)
+
+
+def _saved_run(folder: Path) -> SavedRun:
+    weights = folder / WEIGHTS_FILE
+    return _loaded(folder, weights.stat().st_mtime_ns if weights.is_file() else 0)
+
+
+@lru_cache(maxsize=1)
+def _loaded(run: Path, written: int) -> SavedRun:
+    """Load a run once for all its parts; one that was written since is another."""
+    return load_run(run)
+
+
+def classify_frame(saved: SavedRun, features: pd.DataFrame, bands: tuple[str, ...], head: int) -> pd.DataFrame:
+    """Return each object's probabilities, best class, entropy, disagreement, and a reason where there is none."""
+    aligned = saved.aligned(features, bands)
+    scaled, usable = saved.scaled(aligned, head)
+    with torch.no_grad():
+        opinion = predict_members(saved.model, torch.from_numpy(scaled), head)
+    classes = np.array(saved.description.classes, dtype=object)
+    mean = opinion.probability.numpy()
+    probability = mean.astype(float)
+    columns = {probability_column(name): np.where(usable, probability[:, k], np.nan) for k, name in enumerate(classes)}
+    return pd.DataFrame(
+        {
+            OBJECT_ID: aligned[OBJECT_ID],
+            PREDICTED: np.where(usable, classes[probability.argmax(axis=1)], None),
+            **columns,
+            ENTROPY: np.where(usable, entropy(mean), np.nan),
+            DISAGREEMENT: np.where(usable, opinion.disagreement.numpy(), np.nan),
+            REASON: [None if enough else NO_FEATURES for enough in usable],
+        }
+    )
+
+
+def _unclassified(saved: SavedRun, left_out: dict[str, str]) -> pd.DataFrame:
+    """Return rows for objects that cleaning dropped: an astronomer looks for every star that was given."""
+    numbers = [*map(probability_column, saved.description.classes), ENTROPY, DISAGREEMENT]
+    return pd.DataFrame(
+        {
+            OBJECT_ID: list(left_out),
+            PREDICTED: None,
+            **dict.fromkeys(numbers, np.nan),
+            REASON: [f"{LEFT_OUT}: {reason}" for reason in left_out.values()],
+        }
+    )

@@ -1,0 +1,1 @@
+"""Tables in the paper's style, in every format."""

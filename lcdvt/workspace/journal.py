@@ -1,0 +1,254 @@
+"""The journal of an ingest: what is finished, so that a killed one resumes and a grown one adds only what is new."""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from lcdvt.catalogs.reading.file_list import InputFile
+from lcdvt.catalogs.reading.files import absolute_name
+from lcdvt.disk.atomic import writable
+from lcdvt.disk.checksums import file_checksum
+from lcdvt.disk.locks import alone, no_writer
+from lcdvt.errors import WorkspaceError
+from lcdvt.features.config import FeatureConfig
+from lcdvt.workspace.folder import OBJECTS_FILE
+
+JOURNAL_VERSION: Final = 1
+JOURNAL_FILE: Final = "journal.jsonl"
+LOCK_FILE: Final = "lock"
+ANEW: Final = "use force=True to ingest it again from the beginning"
+
+
+@dataclass
+class PartRecord:
+    """What one part is made of and what was dropped on the way; a line of the journal."""
+
+    number: int
+    finished_inputs: list[list[Any]]
+    """Path, size and modification time of each input that is done with this batch; `Journal` keeps none in memory."""
+    stream: list[Any] | None
+    """For a batch cut from a large file or archive: the input, and how many batches of it are done."""
+    files: int
+    files_skipped: int
+    objects: int
+    epochs_read: int
+    epochs: int
+    dropped_epochs: dict[str, int]
+    dropped_objects: dict[str, int]
+    feature_gaps: dict[str, int] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+    """Each object that cleaning dropped, and why; not kept in memory either."""
+    sizes: dict[str, int] = field(default_factory=dict)
+    """Bytes of each file of the part."""
+    checksums: dict[str, str] = field(default_factory=dict)
+    """Checksum of each file of the part."""
+
+
+def input_key(file: InputFile) -> list[Any]:
+    """Return what identifies an input: the same path with other bytes is another input."""
+    path = absolute_name(file.name)
+    if not path.isascii():  # Python reads the name as other text in another locale; the bytes on disk are the same
+        path = os.fsencode(path).decode("utf-8", "surrogateescape")
+    return [path, file.size, file.mtime_ns]
+
+
+class WrittenFile(NamedTuple):
+    """A file of the survey as it was written."""
+
+    size: int
+    checksum: str = ""
+    """Empty where an early version of lcdvt wrote the file."""
+
+    def is_whole(self, path: Path) -> bool:
+        """Say whether the file still is what was written."""
+        return self.has_its_size(path) and (not self.checksum or file_checksum(path) == self.checksum)
+
+    def has_its_size(self, path: Path) -> bool:
+        """Say whether the file is there and as long as it was written, without reading it."""
+        try:
+            return path.is_file() and path.stat().st_size == self.size
+        except OSError:  # a name that no file can have
+            return False
+
+
+def written_file(path: Path) -> WrittenFile:
+    """Describe a file that is in place."""
+    return WrittenFile(path.stat().st_size, file_checksum(path))
+
+
+class Journal:
+    """Append-only lines of JSON; a line torn by a kill is cut off at the next opening, unless it is only to be read."""
+
+    def __init__(self, folder: Path, *, only_read: bool = False):
+        self.folder = folder
+        self.path = folder / JOURNAL_FILE
+        self.settings: dict[str, Any] | None = None
+        self.batch_objects: int | None = None
+        self.records: list[PartRecord] = []
+        """Without what grows with the input: `whole_records` reads that."""
+        self._finished: set[bytes] = set()
+        self.files: dict[str, WrittenFile] = {}
+        """Every file that was written, by its path in the survey's folder; the last writing counts."""
+        self.completed = False
+        if self.path.exists():
+            self._read(only_read)
+
+    def _read(self, only_read: bool) -> None:
+        good = 0
+        with self.path.open("rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                try:
+                    if not line.endswith(b"\n"):
+                        break
+                    self._take(json.loads(line))
+                except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+                    # A kill tears the last line only. To go on from here would throw away parts that are whole.
+                    raise WorkspaceError(
+                        f"{self.path}:{number} is damaged: bring it back from a copy, or ingest anew with force=True."
+                    ) from error
+                good += len(line)
+        if not only_read and good < self.path.stat().st_size:
+            os.truncate(self.path, good)
+
+    def _take(self, line: dict[str, Any]) -> None:
+        if "settings" in line:
+            if line.get("journal") != JOURNAL_VERSION:
+                raise WorkspaceError(
+                    f"{self.path} was written by another version of lcdvt (journal {line.get('journal')}): "
+                    "use force=True to ingest anew."
+                )
+            self.settings = line["settings"]
+        elif "change" in line:
+            self.settings = (self.settings or {}) | line["change"]
+        elif "plan" in line:
+            self.batch_objects, self.completed = line["plan"]["batch_objects"], False
+        elif "completed" in line:
+            self.completed = True
+        elif "files" in line:
+            self.files |= {name: WrittenFile(*values) for name, values in line["files"].items()}
+        else:
+            record = PartRecord(**line["batch"])
+            self._finished.update(map(_digest, record.finished_inputs))
+            self._take_record(record)
+
+    def _take_record(self, record: PartRecord) -> None:
+        self.records.append(replace(record, finished_inputs=[], left_out={}))
+        self.files |= {name: WrittenFile(size, record.checksums.get(name, "")) for name, size in record.sizes.items()}
+
+    def _append(self, line: dict[str, Any]) -> None:
+        with writable(self.folder), self.path.open("ab") as journal:
+            journal.write(json.dumps(line).encode() + b"\n")
+
+    def begin(self, settings: dict[str, Any]) -> None:
+        """Write the settings once, when the survey is new."""
+        if self.settings is None:
+            self.settings = json.loads(json.dumps(settings))  # as they will be read back: tuples become lists
+            self._append({"journal": JOURNAL_VERSION, "settings": self.settings})
+
+    def change(self, **settings: Any) -> None:
+        """Record a setting that was changed later, as features are by `lcdvt extract`."""
+        self._append({"change": settings})
+        self.settings = (self.settings or {}) | json.loads(json.dumps(settings))
+
+    def note_files(self, files: Mapping[str, WrittenFile]) -> None:
+        """Record files that were written anew: features, repaired parts, the objects table."""
+        changed = {name: written for name, written in files.items() if self.files.get(name) != written}
+        if changed:
+            self._append({"files": changed})
+            self.files |= changed
+
+    def check_parts(self, root: Path) -> None:
+        """Refuse to add to a survey of which a part is missing or not as long as it was written."""
+        for name, written in self.files.items():
+            # An early version's features may have been computed anew without a note of it.
+            known = written.checksum or not name.startswith("features")
+            if known and name != OBJECTS_FILE and not written.has_its_size(root / name):
+                raise WorkspaceError(
+                    f"{root / name} is missing or damaged: run the same command with repair=True to rebuild it, "
+                    "or with force=True to ingest anew."
+                )
+
+    def plan(self, batch_objects: int) -> int:
+        """Return the batch size of the interrupted plan, or write a new plan's."""
+        if self.batch_objects is None or self.completed:
+            self._append({"plan": {"batch_objects": batch_objects}})
+            self.batch_objects, self.completed = batch_objects, False
+        return self.batch_objects
+
+    def add(self, record: PartRecord) -> None:
+        """Record a finished batch."""
+        self._append({"batch": vars(record)})
+        self._take_record(record)
+
+    def complete(self) -> None:
+        """Record that every input of the plan is done."""
+        if not self.completed:
+            self._append({"completed": True})
+            self.completed = True
+
+    def was_finished(self, file: InputFile) -> bool:
+        """Say whether the input was done when the journal was opened."""
+        return bool(self._finished) and _digest(input_key(file)) in self._finished
+
+    def stream_progress(self) -> dict[tuple[Any, ...], int]:
+        """Return how many batches of each large file or archive are done."""
+        return {tuple(record.stream[0]): record.stream[1] for record in self.records if record.stream}
+
+    def totals(self) -> dict[str, Any]:
+        """Add up what all batches did."""
+        counted = ("files", "files_skipped", "objects", "epochs_read", "epochs")
+        totals: dict[str, Any] = {key: sum(getattr(record, key) for record in self.records) for key in counted}
+        for key in ("dropped_epochs", "dropped_objects", "feature_gaps"):
+            sums: Counter[str] = Counter()
+            for record in self.records:
+                sums.update(getattr(record, key))
+            totals[key] = dict(sorted(sums.items()))
+        return totals
+
+
+def stored_features(journal: Journal) -> FeatureConfig | None:
+    """Return which features the survey has, if any."""
+    stored = (journal.settings or {}).get("features")
+    if stored is None:
+        return None
+    try:
+        values: dict[str, Any] = {key: tuple(each) if isinstance(each, list) else each for key, each in stored.items()}
+        return FeatureConfig(**values)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise WorkspaceError(f"{journal.path} names features that are not known ({error}): {ANEW}.") from error
+
+
+def whole_records(folder: Path) -> Iterator[PartRecord]:
+    """Yield what each batch did, with its inputs and what it left out; the journal is never in memory as a whole."""
+    path = folder / JOURNAL_FILE
+    if not path.is_file():
+        return
+    with path.open("rb") as lines:
+        for line in lines:
+            try:
+                if batch := json.loads(line).get("batch"):
+                    yield PartRecord(**batch)
+            except (ValueError, TypeError, AttributeError, RecursionError):  # torn by a kill: `Journal` cuts it off
+                return
+
+
+def _digest(key: Sequence[Any]) -> bytes:
+    """Return what stands for an input in memory; 16 bytes never meet by chance."""
+    return blake2b(json.dumps(key).encode(), digest_size=16).digest()
+
+
+def locked(folder: Path) -> AbstractContextManager[None]:
+    """Hold the survey for this process; a second ingest of it is told so at once."""
+    return alone(folder / LOCK_FILE, f"another process is writing {folder.parent}: wait for it, or use name=….")
+
+
+def while_nobody_writes(folder: Path) -> AbstractContextManager[None]:
+    """Hold the survey against writers, but not against other readers."""
+    return no_writer(folder / LOCK_FILE, f"another process is writing {folder.parent}: wait for it.")

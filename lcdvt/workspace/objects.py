@@ -1,0 +1,54 @@
+"""The objects of a survey: the table's columns, each part's share of it, and ids as hashes."""
+
+import hashlib
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from lcdvt.catalogs.survey import Survey
+from lcdvt.names import DEC, LABEL, OBJECT_ID, RA, SOURCE, SURVEY_LABEL, n_epochs_column
+from lcdvt.workspace.folder import SurveyFolder
+
+PART: Final = "part"
+
+
+def objects_by_part(path: Path) -> Iterator[tuple[int, pa.Table]]:
+    """Yield each part's number and its objects; the objects of a part stand together in the table."""
+    waiting: pa.Table | None = None
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches():
+            table = pa.Table.from_batches([batch])
+            table = table if waiting is None else pa.concat_tables([waiting, table])
+            numbers = table[PART].to_numpy()
+            edges = [0, *(np.flatnonzero(np.diff(numbers)) + 1), len(numbers)]
+            for start, stop in itertools.pairwise(edges[:-1]):
+                yield int(numbers[start]), table.slice(start, stop - start)
+            waiting = table.slice(edges[-2])
+    if waiting is not None and waiting.num_rows:
+        yield int(waiting[PART][0].as_py()), waiting
+
+
+def objects_folder(folder: SurveyFolder) -> Path:
+    """Return where the objects of each part wait to be joined with their labels."""
+    return folder.progress / "objects"
+
+
+def objects_schema(survey: Survey) -> pa.Schema:
+    """Return the columns of a survey's objects table."""
+    text = [(name, pa.string()) for name in (OBJECT_ID, LABEL, SURVEY_LABEL)]
+    counts = [(n_epochs_column(band), pa.int64()) for band in survey.bands]
+    return pa.schema(
+        [*text, (RA, pa.float64()), (DEC, pa.float64()), *counts, (SOURCE, pa.string()), (PART, pa.int32())]
+    )
+
+
+def hashed_ids(object_ids: list[str]) -> NDArray[np.uint64]:
+    """Return the ids' hashes, sorted."""
+    digests = b"".join(hashlib.blake2b(object_id.encode(), digest_size=8).digest() for object_id in object_ids)
+    return np.sort(np.frombuffer(digests, dtype=np.uint64))

@@ -1,0 +1,124 @@
+"""An ingested survey, opened: nothing is loaded before it is asked for."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lcdvt.catalogs.survey import Survey
+from lcdvt.catalogs.survey_toml import survey_from_file
+from lcdvt.disk.limited_text import read_json_object
+from lcdvt.errors import WorkspaceError
+from lcdvt.names import LABEL, OBJECT_ID, PERIOD
+from lcdvt.workspace.folder import PARTS, SurveyFolder, cut_files, ingested_surveys, read_part, workspace_folder
+from lcdvt.workspace.light_curve import LightCurve
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow.dataset as pds
+    from astropy.timeseries import TimeSeries
+
+
+def open_survey(name: str, data: str | Path | None = None) -> "StoredSurvey":
+    """Open an ingested survey by name."""
+    workspace = workspace_folder(data)
+    folder = SurveyFolder(workspace / name)
+    if not folder.objects.is_file():
+        known = ", ".join(ingested_surveys(workspace)) or "none yet"
+        raise WorkspaceError(
+            f"survey {name!r} is not ingested in {workspace} (there: {known}): run `lcdvt ingest` first."
+        )
+    damaged = cut_files(folder)
+    if damaged:
+        others = f" (and {len(damaged) - 1} more)" if len(damaged) > 1 else ""
+        raise WorkspaceError(
+            f"{damaged[0]}{others} is damaged or cut short: rebuild it with `lcdvt ingest --repair` and the same "
+            f"input; `lcdvt verify {name}` lists all that is wrong."
+        )
+    return StoredSurvey(name, folder, survey_from_file(folder.survey_toml))
+
+
+@dataclass(frozen=True)
+class StoredSurvey:
+    """An ingested survey; nothing is loaded before it is asked for."""
+
+    name: str
+    folder: SurveyFolder
+    survey: Survey
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether the simulator made it: every figure from it is then marked so."""
+        try:
+            return bool(read_json_object(self.folder.summary).get("simulated"))
+        except (OSError, ValueError) as error:
+            raise WorkspaceError(
+                f"{self.folder.summary} cannot be read ({error}): run the same `lcdvt ingest` again to write it anew."
+            ) from error
+
+    @property
+    def epochs(self) -> "pds.Dataset":
+        """All epochs as a pyarrow dataset: filter and project it without loading it whole."""
+        import pyarrow.dataset as pds
+
+        return pds.dataset(self.folder.epochs, format="parquet", exclude_invalid_files=False)
+
+    def iter_epochs(self) -> "Iterator[pd.DataFrame]":
+        """Yield the epochs part by part; an object never spans two parts."""
+        for part in sorted(self.folder.epochs.glob(PARTS)):
+            yield read_part(part).to_pandas()
+
+    def objects(self) -> "pd.DataFrame":
+        """Return the objects table: id, label, position, number of epochs per band, source file."""
+        return read_part(self.folder.objects).to_pandas()
+
+    def features(self) -> "pd.DataFrame":
+        """Return the features of every object."""
+        if not any(self.folder.features.glob(PARTS)):
+            raise WorkspaceError(f"survey {self.name!r} has no features: run `lcdvt extract {self.name}`.")
+        return read_part(self.folder.features).to_pandas()
+
+    def light_curve(self, object_id: str) -> LightCurve:
+        """Return one star: `.plot()` shows it, `.fold().plot()` by phase, `.epochs` are its numbers."""
+        import pyarrow.compute as pc
+
+        found = self.epochs.to_table(filter=pc.field(OBJECT_ID) == object_id).to_pandas()
+        if found.empty:
+            raise WorkspaceError(f"survey {self.name!r} has no object {object_id!r}.")
+        return LightCurve(
+            object_id=object_id,
+            survey=self.name,
+            epochs=found.drop(columns=OBJECT_ID),
+            bands=self.survey.bands,
+            period=self._value_of(self.folder.features, object_id, PERIOD),
+            label=self._value_of(self.folder.objects, object_id, LABEL),
+            time_scale=self.survey.time.scale,
+            citation=self.survey.citation,
+        )
+
+    def _value_of(self, place: Path, object_id: str, column: str) -> Any:
+        """Return one value of one star from the objects or the features; None where there is none."""
+        import pandas as pd
+        import pyarrow.compute as pc
+        import pyarrow.dataset as pds
+
+        parts = [str(part) for part in sorted(place.glob(PARTS))] if place.is_dir() else [str(place)]
+        table = pds.dataset(parts, format="parquet") if parts and Path(parts[0]).is_file() else None
+        if table is None or column not in table.schema.names:
+            return None
+        values = table.to_table(columns=[column], filter=pc.field(OBJECT_ID) == object_id)[column].to_pylist()
+        return None if not values or pd.isna(values[0]) else values[0]
+
+    def to_timeseries(self, object_id: str) -> "TimeSeries":
+        """Return one object's epochs as an astropy TimeSeries with units."""
+        return self.light_curve(object_id).to_timeseries()
+
+    def to_nested(self) -> Any:
+        """Return the objects as a nested-pandas frame, each with its epochs in the column `lightcurve`."""
+        try:
+            from nested_pandas import NestedFrame
+        except ImportError as error:
+            raise WorkspaceError("to_nested needs nested-pandas: pip install 'lcdvt[lsdb]'.") from error
+        objects = NestedFrame(self.objects().set_index(OBJECT_ID))
+        epochs = self.epochs.to_table().to_pandas().set_index(OBJECT_ID)
+        return objects.join_nested(epochs, "lightcurve")

@@ -1,0 +1,110 @@
+"""What is printed is what was meant: names are no markup, and a reader that leaves early does no harm."""
+
+import io
+import os
+import subprocess
+import sys
+
+import pytest
+from helpers.raw_files import write_eros
+from rich.table import Table
+
+from lcdvt.cli.console import PlainConsole, out, progress_display
+
+ODD_NAMES = ["[/y]", "a[red]b", ":star:", "[link=x]"]
+ROWS = [(300.0 + day, 15.0 + day / 100, 0.02, 16.0, 0.03) for day in range(5)]
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_names_are_printed_as_they_are(name):
+    written = io.StringIO()
+    console = PlainConsole(file=written, width=80)
+    console.print(f"1 {name}")
+    console.print(f"2 {name}", style="red")
+    table = Table(f"3 {name}", title=f"4 {name}", caption=f"5 {name}", box=None)
+    table.add_row(f"6 {name}")
+    console.print(table)
+    assert [line for line in range(1, 7) if f"{line} {name}" in written.getvalue()] == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_names_in_the_progress_bar_are_printed_as_they_are(name, monkeypatch):
+    screen = io.StringIO()
+    terminal = PlainConsole(file=screen, force_terminal=True, color_system=None, width=200)
+    monkeypatch.setattr("lcdvt.cli.console.err", terminal)
+    with progress_display(f"reading {name}", f"files {name}") as progress:
+        progress(1, 2, f"now {name}")
+    for text in (f"reading {name}", f"files {name}", f"now {name}", "1/2"):
+        assert text in screen.getvalue()
+
+
+def test_the_commands_print_odd_names(tmp_path, workspace, lcdvt):
+    folder = tmp_path / "[/y] :star:"
+    for star in ("lm001", "lm002"):
+        write_eros(folder / "eros", star, ROWS)
+    (folder / "c.csv").write_text("id,class\nlm001,[/z]\nlm002,:star:\n")
+    options = ("--survey", "eros", "--features", "none", "--jobs", 1, "--data", folder / "data")
+    result = lcdvt("ingest", folder / "eros", "--catalog", folder / "c.csv", *options)
+    assert result.returncode == 0, result.stderr
+    for text in ("[/y] :star:/data", "[/z]", "  :star: (the survey's own name)"):
+        assert text in result.stdout
+    missing = lcdvt("ingest", folder / "[/b]none", *options)
+    assert (missing.returncode, "[/b]none does not exist" in missing.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("arguments", [["surveys"], ["features"], ["features", "--json"], ["surveys", "show", "macho"]])
+def test_a_reader_that_leaves_early_does_no_harm(arguments):
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "lcdvt.cli.main", *arguments]
+    try:
+        result = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=300, check=False)
+    finally:
+        os.close(writing)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_the_work_is_done_although_nobody_reads(tmp_path):
+    write_eros(tmp_path / "eros", "lm001", ROWS)
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "lcdvt.cli.main", "ingest", "eros", "--data", "data"]
+    command += ["--features", "none", "--jobs", "1"]
+    try:
+        result = subprocess.run(command, cwd=tmp_path, stdout=writing, stderr=writing, timeout=300, check=False)
+    finally:
+        os.close(writing)
+    assert result.returncode == 0
+    assert (tmp_path / "data" / "eros" / "ingest.json").is_file()
+
+
+def test_a_pipe_without_reader_silences_only_its_own_console():
+    assert not out.quiet
+    reading, writing = os.pipe()
+    os.close(reading)
+    console = PlainConsole(file=os.fdopen(writing, "w"))
+    console.print("unheard")
+    console.print("unheard again")
+    assert (console.quiet, out.quiet) == (True, False)
+    console.file.close()
+
+
+def test_ctrl_c_inside_a_compiled_function_is_an_interruption_too(monkeypatch, capsys):
+    from lcdvt.cli import main
+
+    def interrupted():
+        inner = SystemError("returned a result with an exception set")
+        inner.__cause__ = KeyboardInterrupt()
+        raise SystemError("returned a result with an exception set") from inner
+
+    monkeypatch.setattr(main, "app", interrupted)
+    with pytest.raises(SystemExit) as ending:
+        main.main()
+    assert ending.value.code == main.EXIT_INTERRUPTED
+
+    def broken():
+        raise SystemError("something else")
+
+    monkeypatch.setattr(main, "app", broken)
+    with pytest.raises(SystemError):
+        main.main()

@@ -1,0 +1,120 @@
+"""The same batches here, on a pool and on a cluster: same results, in order."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pyarrow as pa
+import pytest
+
+from lcdvt.errors import LcdvtError
+from lcdvt.parallel.executors import Workers, run_batches
+
+
+def square(number: int) -> int:
+    return number * number
+
+
+def first_value(table: pa.Table) -> int:
+    return int(table["x"][0].as_py())
+
+
+def die(number: int) -> int:
+    if number == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def fail(number: int) -> int:
+    raise LcdvtError(f"number {number} is wrong")
+
+
+@pytest.mark.parametrize("how", [{"jobs": 1}, {"jobs": 2}, {"dask": "local", "jobs": 2}])
+def test_results_come_in_order(how):
+    assert list(run_batches(square, iter(range(25)), **how)) == [number * number for number in range(25)]
+
+
+def test_slices_of_one_table_are_different_batches_for_dask():
+    table = pa.table({"x": list(range(12))})
+    slices = [table.slice(start, 3) for start in (0, 3, 6, 9)]
+    assert list(run_batches(first_value, slices, dask="local", Workers(2))) == [0, 3, 6, 9]
+
+
+def test_batches_are_taken_as_they_are_needed():
+    taken = []
+
+    def batches():
+        for number in range(100):
+            taken.append(number)
+            yield number
+
+    results = run_batches(square, batches(), Workers(2))
+    next(results)
+    assert len(taken) <= 5
+    results.close()
+
+
+def test_a_worker_that_dies_is_said_in_a_sentence():
+    with pytest.raises(LcdvtError, match="worker process died"):
+        list(run_batches(die, range(6), Workers(2)))
+
+
+@pytest.mark.parametrize("how", [{"jobs": 1}, {"jobs": 2}])
+def test_a_users_error_in_a_worker_stays_a_users_error(how):
+    with pytest.raises(LcdvtError, match="number 0 is wrong"):
+        list(run_batches(fail, range(3), **how))
+
+
+def interrupted(number: int) -> int:
+    os.kill(os.getpid(), signal.SIGINT)
+    return number
+
+
+ENDLESS = """
+import sys, time
+from itertools import count
+from lcdvt.parallel.executors import run_batches
+
+print("started", flush=True)
+try:
+    for _ in run_batches(time.sleep, (0.1 for _ in count()), jobs=2, dask={dask!r}):
+        pass
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+
+needs_masks = pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="Windows sends Ctrl-C in another way")
+
+
+@needs_masks
+def test_the_keyboards_interrupt_is_for_this_process_not_for_its_workers():
+    held_before = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    assert list(run_batches(interrupted, range(6), Workers(2))) == list(range(6))
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == held_before
+    with pytest.raises(KeyboardInterrupt):
+        for number in run_batches(square, range(6), Workers(2)):
+            if number == 1:
+                os.kill(os.getpid(), signal.SIGINT)
+
+
+@needs_masks
+@pytest.mark.parametrize(
+    ("dask", "seconds"), [(None, 0.05), (None, 0.2), (None, 0.4), (None, 1.0), ("local", 0.5), ("local", 2.5)]
+)
+def test_workers_that_start_wait_or_work_say_nothing_of_an_interrupt(dask, seconds):
+    # a session of its own, so that the signal reaches the workers as it does from a keyboard
+    process = subprocess.Popen(
+        [sys.executable, "-c", ENDLESS.format(dask=dask)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout.readline() == "started\n"
+    time.sleep(seconds)
+    os.killpg(process.pid, signal.SIGINT)
+    said = process.communicate(timeout=120)[1]
+    assert process.returncode == 130, said
+    assert "Traceback" not in said and "Interrupt" not in said

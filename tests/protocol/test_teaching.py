@@ -1,0 +1,155 @@
+"""Trees that teach DVT, the score for unknown classes, and proof that labels outside the draw reach neither."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from helpers.baseline_problems import shifted
+
+from lcdvt.baselines.problem import TransferProblem
+from lcdvt.baselines.rows import DVT_ENSEMBLE, DVT_TOP
+from lcdvt.baselines.self_training import SelfTrainedBoosting, confident_classes, product_of_experts
+from lcdvt.dataset.dataset import Dataset
+from lcdvt.dvt.config import TeachingConfig, preset
+from lcdvt.errors import SettingsError
+from lcdvt.protocol.draw import run_draw
+from lcdvt.protocol.novelty import other_score
+from lcdvt.protocol.plan import DrawTask
+from lcdvt.protocol.teaching import first_opinions, taught_classes, tree_posterior
+
+QUICK_TEACHING = TeachingConfig(students=1)
+
+
+def dataset_of(problem, truth) -> Dataset:
+    """Return the problem as a dataset that knows every class of the target."""
+    objects = len(problem.source_y) + len(truth)
+    return Dataset(
+        X=np.concatenate([problem.source_x, problem.target_x]).astype(float),
+        y=np.concatenate([problem.source_y, truth]).astype(np.int64),
+        survey=np.repeat([0, 1], [len(problem.source_y), len(truth)]),
+        object_ids=np.array([f"star{number}" for number in range(objects)], dtype=object),
+        features=tuple(f"f{number}" for number in range(problem.source_x.shape[1])),
+        classes=problem.classes,
+        surveys=("old", "new"),
+    )
+
+
+def taught_task(problem, truth, rows) -> DrawTask:
+    config = replace(preset("taught"), teaching=QUICK_TEACHING)
+    config = replace(config, training=replace(config.training, steps=30))
+    drawn = np.concatenate([problem.source_y, problem.target_y]).astype(np.int64)
+    return DrawTask(dataset_of(problem, truth), drawn, config, 2, rows, seed=5)
+
+
+def test_the_confident_share_of_each_class_is_kept_and_drawn_labels_are_not_guessed():
+    probability = np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.6, 0.4], [0.2, 0.8], [0.4, 0.6]])
+    drawn = np.array([-1, -1, -1, -1, -1, 1])
+    assert confident_classes(probability, drawn, 0.5).tolist() == [0, 0, -1, -1, 1, -1]
+
+
+def test_no_expert_can_veto_a_class_alone():
+    sure, others = np.array([[0.0, 1.0]]), np.array([[0.9, 0.1]])
+    product = product_of_experts([sure, others, others, others, others])
+    assert product.argmax() == 0
+    assert np.isclose(product.sum(), 1)
+
+
+def test_drawn_labels_are_taught_as_they_are_even_where_trees_disagree():
+    problem, _ = shifted()
+    wrong = np.where(problem.target_y == 0, 1, problem.target_y)
+    taught = taught_classes(replace(problem, target_y=wrong), QUICK_TEACHING, seed=0)
+    drawn = wrong != -1
+    assert (taught[drawn] == wrong[drawn]).all()
+    assert set(np.unique(taught)) <= set(range(4))
+
+
+def test_teaching_gets_most_stars_right_and_repeats_itself():
+    problem, truth = shifted()
+    posterior = tree_posterior(problem, QUICK_TEACHING, seed=3)
+    again = tree_posterior(problem, QUICK_TEACHING, seed=3)
+    assert np.array_equal(posterior, again)
+    hidden = problem.target_y == -1
+    assert np.mean(posterior.argmax(axis=1)[hidden] == truth[hidden]) > 0.85
+
+
+def test_the_first_teachers_can_go_without_a_fold_each():
+    problem, truth = shifted()
+    boosting, _ = first_opinions(problem, QUICK_TEACHING, seed=3)
+    crossed, _ = first_opinions(problem, replace(QUICK_TEACHING, folds=2), seed=3)
+    assert not np.array_equal(boosting, crossed)
+    hidden = problem.target_y == -1
+    assert np.mean(crossed.argmax(axis=1)[hidden] == truth[hidden]) > 0.8
+
+
+def test_without_rounds_of_self_training_the_first_round_is_taught():
+    problem, _ = shifted()
+    none = tree_posterior(problem, replace(QUICK_TEACHING, self_training_rounds=0), seed=3)
+    one = tree_posterior(problem, QUICK_TEACHING, seed=3)
+    assert not np.array_equal(none, one)
+
+
+@pytest.mark.parametrize("changes", [{"folds": 0}, {"students": 0}, {"confident_share": 0.0}, {"confident_share": 1.5}])
+def test_impossible_teaching_is_refused(changes):
+    with pytest.raises(SettingsError, match="teaching"):
+        TeachingConfig(**changes)
+
+
+def test_self_trained_boosting_answers_for_every_class():
+    problem, truth = shifted()
+    model = SelfTrainedBoosting()
+    model.fit(problem, seed=1)
+    probability = model.predict_proba(problem.target_x)
+    assert probability.shape == (len(truth), 4)
+    assert np.mean(probability.argmax(axis=1) == truth) > 0.8
+
+
+def test_stars_of_a_class_nobody_drew_score_higher():
+    problem, truth = shifted(target_objects=400, source_objects=400)
+    known = problem.source_y != 3  # quasars are in the target, and nobody knows
+    unlabelled = np.where(problem.target_y == 3, -1, problem.target_y)
+    without = replace(
+        problem, source_x=problem.source_x[known], source_y=problem.source_y[known], target_y=unlabelled,
+        classes=problem.classes[:3],
+    )  # fmt: skip
+    score = other_score(without, first_opinions(without, QUICK_TEACHING, seed=0), seed=0)
+    assert ((score >= 0) & (score <= 1)).all()
+    quasar = score[truth == 3]
+    rest = score[(truth != 3) & (unlabelled == -1)]
+    higher = np.mean(quasar[:, None] > rest[None, :])  # the area under the ROC curve
+    assert higher > 0.8
+
+
+@pytest.mark.parametrize("objects", [3, 60])
+def test_few_stars_and_missing_features_are_ranked_too(objects):
+    generator = np.random.default_rng(0)
+    x = generator.normal(size=(objects, 4))
+    x[:, 2] = np.nan
+    x[1, 0] = np.nan
+    drawn = np.r_[0, 1, np.full(objects - 2, -1)]
+    problem = TransferProblem(generator.normal(size=(40, 4)), generator.integers(0, 2, 40), x, drawn, ("a", "b"))
+    score = other_score(problem, [generator.dirichlet([1, 1], objects)], seed=0)
+    assert np.allclose(np.sort(score), np.linspace(0, 1, objects))
+
+
+def test_labels_outside_the_draw_change_no_probability():
+    problem, truth = shifted()
+    rows = ("boosting-both", "boosting-self-trained", "forest-both", "forest-target", "gmm-transfer", "svm-target",
+            "label-spreading", "coral-forest", "forest-source", DVT_TOP, DVT_ENSEMBLE)  # fmt: skip
+    hidden = np.flatnonzero(problem.target_y == -1)
+    permuted = truth.copy()
+    permuted[hidden] = np.random.default_rng(0).permutation(truth[hidden])
+    assert (permuted != truth).any()
+    honest = run_draw(taught_task(problem, truth, rows))
+    other = run_draw(taught_task(problem, permuted, rows))
+    for row in rows:
+        assert np.array_equal(honest.probabilities[row], other.probabilities[row]), row
+    assert np.array_equal(honest.other_score, other.other_score)
+    assert honest.outcomes[DVT_ENSEMBLE].score.macro_f1 != other.outcomes[DVT_ENSEMBLE].score.macro_f1
+
+
+def test_dvt_learns_from_what_the_trees_teach():
+    problem, truth = shifted(labels_per_class=1)
+    taught = taught_task(problem, truth, (DVT_ENSEMBLE,))
+    untaught = replace(taught, config=replace(taught.config, teaching=None))
+    scores = [run_draw(task).outcomes[DVT_ENSEMBLE].score.macro_f1 for task in (taught, untaught)]
+    assert scores[0] > scores[1]

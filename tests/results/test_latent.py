@@ -1,0 +1,101 @@
+"""The plane on which the latent space is shown, and the stars on it."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lcdvt
+from lcdvt.dataset.dataset import SurveyData
+from lcdvt.errors import LcdvtError
+from lcdvt.figures.latent_map import plot_latent
+from lcdvt.results.latent import NO_LABEL, latent_points, plane, sample_survey, surveys_of
+from lcdvt.results.saved import load_run
+
+
+@pytest.fixture(scope="module")
+def result(two_surveys, tmp_path_factory) -> "lcdvt.RunResult":
+    data = shutil.copytree(two_surveys, tmp_path_factory.mktemp("latent") / "data")
+    return lcdvt.transfer("old", "new", "20%", data=data, members=2, repeats=1, steps=60, rows=["svm-target"])
+
+
+def workspace_of(result) -> Path:
+    return result.folder.parent.parent
+
+
+@pytest.mark.parametrize("classes", range(2, 9))
+def test_the_plane_is_an_orthogonal_projection_with_the_components_on_a_polygon(classes):
+    projection = plane(classes, 10)
+    np.testing.assert_allclose(projection.T @ projection, np.eye(2), atol=1e-12)
+    corners = projection[:classes]
+    np.testing.assert_allclose(np.linalg.norm(corners, axis=1), np.linalg.norm(corners[0]))
+    assert not projection[classes:].any()
+    apart = np.linalg.norm(corners[:, None] - corners[None], axis=-1)[~np.eye(classes, dtype=bool)]
+    assert apart.min() > 0.3 * np.linalg.norm(corners[0])
+    if classes > 2:
+        neighbours = np.linalg.norm(corners - np.roll(corners, 1, axis=0), axis=1)
+        np.testing.assert_allclose(neighbours, neighbours[0])
+
+
+def test_labelled_source_stars_lie_nearest_to_their_own_component(result):
+    saved = load_run(result.folder)
+    points = latent_points(saved, surveys_of(result.dataset)[0])
+    classes = list(saved.description.classes)
+    corners = saved.config.model.component_distance * plane(len(classes), saved.config.model.latent)[: len(classes)]
+    nearest = np.linalg.norm(points.places[:, None] - corners, axis=-1).argmin(axis=1)
+    known = points.class_names != NO_LABEL
+    right = np.array(classes, dtype=object)[nearest[known]] == points.class_names[known]
+    assert right.mean() > 0.7
+
+
+def test_target_stars_have_the_class_the_run_predicted(result):
+    points = latent_points(load_run(result.folder), surveys_of(result.dataset)[-1])
+    assert points.class_names.tolist() == result.predictions["predicted"].tolist()
+
+
+def test_a_sample_from_the_workspace_lies_where_the_dataset_does(result):
+    saved = load_run(result.folder)
+    stored = lcdvt.open_survey("new", workspace_of(result))
+    sample = sample_survey(saved, stored, most_stars=20, seed=3)
+    assert len(sample.features) == 20
+    assert sample_survey(saved, stored, most_stars=20, seed=3).features.equals(sample.features)
+    assert not sample_survey(saved, stored, most_stars=20, seed=4).features.equals(sample.features)
+    whole = surveys_of(result.dataset)[-1]
+    rows = whole.features["object_id"].isin(sample.features["object_id"])
+    same = SurveyData("new", whole.features[rows], whole.labels)
+    np.testing.assert_allclose(latent_points(saved, sample).places, latent_points(saved, same).places, atol=1e-5)
+
+
+def test_the_figure_draws_a_bounded_number_of_stars_of_each_survey(result):
+    saved = load_run(result.folder)
+    figure = plot_latent(saved, surveys_of(result.dataset), most_stars=50)
+    drawn = [len(collection.get_offsets()) for collection in figure.axes[0].collections]
+    assert drawn == [50, 50]
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert names[-2:] == ["old", "new"]
+    assert list(saved.description.classes) == names[: len(saved.description.classes)]
+
+
+def test_names_are_drawn_as_they_are(result, tmp_path):
+    saved = load_run(result.folder)
+    odd = ("_hidden", "$x", "a$b_c$", "☃", "e")[: len(saved.description.classes)]
+    renamed = replace(saved, description=replace(saved.description, classes=odd))
+    plot_latent(renamed, surveys_of(result.dataset), most_stars=20).savefig(tmp_path / "odd.svg")
+    assert (tmp_path / "odd.svg").stat().st_size > 0
+
+
+def test_a_survey_of_another_run_is_refused(result):
+    other = replace(surveys_of(result.dataset)[0], name="mars")
+    with pytest.raises(LcdvtError, match="the run knows old, new, not mars"):
+        latent_points(load_run(result.folder), other)
+
+
+def test_a_result_draws_its_own_map_and_shows_its_table(result):
+    figure = result.plot_latent(most_stars=30)
+    assert [len(collection.get_offsets()) for collection in figure.axes[0].collections] == [30, 30]
+    assert len(repr(result)) < 200, "a console is not flooded with arrays"
+    page = result._repr_html_()
+    assert "<table" in page
+    assert "simulated" in page

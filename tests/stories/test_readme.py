@@ -1,0 +1,103 @@
+"""Every command of the README runs, in order, in a folder of its own."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MAKE_DEMO = ROOT / "docs" / "make_demo.py"
+BEGIN, END = re.findall(r'^BEGIN, END = "(.*)", "(.*)"$', MAKE_DEMO.read_text(encoding="utf-8"), re.MULTILINE)[0]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+VERBS = (
+    *("simulate", "ingest", "surveys", "features", "extract", "transfer", "ensemble", "train", "predict", "report"),
+    *("runs", "runs compare", "runs show", "doctor", "verify", "export", "suggest"),
+)
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+
+def environment() -> dict[str, str]:
+    return os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+
+
+@pytest.mark.slow
+def test_every_command_and_every_line_of_python_runs_in_order(tmp_path):
+    # The one file that the README takes for granted: a star of the reader's own survey.
+    (tmp_path / "mine").mkdir()
+    rows = "".join(f"{2453000 + day * 1.3},{15 + day % 7 / 10},0.02\n" for day in range(30))
+    (tmp_path / "mine" / "star7.csv").write_text("HJD,mag,magerr\n" + rows)
+    commands = [line for block in blocks("sh") for line in block.splitlines() if line.strip()]
+    verbs = {" ".join(command.split()[1:3]) if "runs" in command else command.split()[1] for command in commands}
+    assert {*VERBS} <= verbs, "the README leaves out a verb"
+    for command in commands:
+        answer = subprocess.run(
+            command, shell=True, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False
+        )
+        assert answer.returncode == 0, f"{command}\n{answer.stdout}\n{answer.stderr}"
+    for block in blocks("python"):
+        answer = subprocess.run(
+            [sys.executable, "-c", block], cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False
+        )
+        assert answer.returncode == 0, answer.stderr
+
+
+@pytest.mark.slow
+def test_the_demo_tells_its_story_and_the_readme_shows_it(tmp_path):
+    readme, picture = tmp_path / "README.md", tmp_path / "map.png"
+    readme.write_text(README, encoding="utf-8")
+    places = ["--folder", tmp_path / "demo", "--readme", readme, "--picture", picture]
+    variables = environment() | {"DEMO_OBJECTS": "60", "DEMO_DRAWS": "1"}
+    answer = subprocess.run(
+        [sys.executable, MAKE_DEMO, *places], cwd=tmp_path, env=variables, capture_output=True, text=True, check=False
+    )
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert "eros → macho (simulated)" in answer.stdout
+    assert "eros → hits (simulated)" in answer.stdout
+    assert "simulated, seed 1: share of stars whose period is right" in answer.stdout
+    assert (tmp_path / "demo" / "report.html").is_file()
+    assert (tmp_path / "demo" / "stars.parquet").is_file()
+    assert picture.stat().st_size > 0
+    before, after = README.split(BEGIN)[0], README.split(END)[1]
+    written = readme.read_text(encoding="utf-8")
+    assert written.startswith(before)
+    assert written.endswith(after)
+    same_commands = demo_commands(written) == [
+        command.replace("--objects 300", "--objects 60").replace("--repeats 3", "--repeats 1")
+        for command in demo_commands(README)
+    ]
+    assert same_commands, "README shows other commands than the demo runs: python docs/make_demo.py"
+
+
+def demo_commands(text: str) -> list[str]:
+    shown = text.split(BEGIN)[1].split(END)[0]
+    return [line for line in shown.splitlines() if line.startswith("$ ")]
+
+
+def test_the_readme_shows_a_whole_demo_that_says_it_is_simulated():
+    verbs = [command.split()[2] for command in demo_commands(README)]
+    assert verbs == [*["simulate", "ingest"] * 3, "transfer", "transfer", "predict", "runs", "report"]
+    shown = README.split(BEGIN)[1].split(END)[0]
+    assert "eros → macho (simulated), labels 5%, 3 draws, 5 members" in shown
+    assert "eros → hits (simulated), labels 5%, 3 draws, 5 members" in shown
+
+
+def test_the_make_targets_the_readme_names_exist():
+    makefile = (ROOT / "Makefile").read_text()
+    named = re.findall(r"\bmake ([a-z-]+)", README)
+    assert {"demo", "test"} <= set(named)
+    for target in named:
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def test_links_of_the_readme_lead_somewhere():
+    for link in re.findall(r"\]\(([^)#]+)\)", README):
+        if not link.startswith("http"):
+            assert (ROOT / link).exists(), link
