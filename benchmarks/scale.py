@@ -28,7 +28,7 @@ import json, resource, sys, time
 from pathlib import Path
 import lcdvt
 stage, options = sys.argv[1], json.loads(sys.argv[2])
-verb = getattr(lcdvt, "extract_survey" if stage == "extract" else stage)
+verb = getattr(lcdvt, stage)
 began, cpu = time.perf_counter(), time.process_time()
 verb(*options.pop("positional"), **options)
 seconds, cpu = time.perf_counter() - began, time.process_time() - cpu

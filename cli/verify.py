@@ -7,6 +7,7 @@ import typer
 from lcdvt.cli import options
 from lcdvt.cli.console import out, progress_display
 from lcdvt.cli.results import write_json
+from lcdvt.cli.wording import in_options
 
 EXIT_FINDINGS = 1
 
@@ -29,7 +30,7 @@ def verify(
         checked = check(what, data=data, progress=progress)
     for each in checked:
         for finding in each.findings:
-            out.print(str(finding))
+            out.print(in_options(str(finding)))
         verdict = "sound" if each.is_sound else f"{len(each.findings)} findings"
         objects = f", {each.objects} objects" if each.objects else ""
         out.print(f"{each.kind} {each.name}: {verdict} ({each.files} files{objects})")

@@ -74,4 +74,4 @@ def test_public_names_exist_and_no_module_hides_a_verb():
     for name in lcdvt.__all__:
         assert getattr(lcdvt, name) is not None
     modules = {path.stem for path in (ROOT / "lcdvt").iterdir()}
-    assert not modules & set(lcdvt.__all__)
+    assert modules & set(lcdvt.__all__) == {"features"}, "a room that can be called; every other would hide its verb"

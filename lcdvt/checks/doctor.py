@@ -178,7 +178,7 @@ def _problems(
     if computing["device"] is None:
         yield f"torch does not load ({computing['error']}): reinstall it; surveys and features work without it."
     if not workspace["writable"]:
-        yield f"{workspace['folder']} cannot be written: choose another folder with data=FOLDER or {ENVIRONMENT_VARIABLE}."
+        yield f"{workspace['folder']} cannot be written: give data=FOLDER, or set {ENVIRONMENT_VARIABLE}."
     if workspace["free_bytes"] < SMALLEST_FREE_SPACE:
         yield f"less than 1 GB is free for {workspace['folder']}: make room before you ingest."
     for name, survey in workspace["surveys"].items():

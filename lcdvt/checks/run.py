@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 
 from lcdvt.checks.findings import Checked
+from lcdvt.disk.atomic import UNFINISHED_SUFFIX
 from lcdvt.disk.checksums import damaged_files
 from lcdvt.errors import LcdvtError, first_line
-from lcdvt.experiments.digits.checkpoint import CHECKPOINT_FILE
 from lcdvt.names import OBJECT_ID, PREDICTED, probability_column
 from lcdvt.results.saved import SavedRun, load_run
 from lcdvt.workspace.folder import read_part
@@ -26,7 +26,7 @@ def check_run(folder: Path) -> Checked:
     checked.files = sum(path.is_file() for path in folder.rglob("*"))
     for name, problem in damaged_files(folder).items():
         checked.add(folder / name, problem, TRAIN_AGAIN)
-    for leftover in (*sorted(folder.rglob("*.partial")), *sorted(folder.glob(CHECKPOINT_FILE))):
+    for leftover in sorted(folder.rglob(f".*{UNFINISHED_SUFFIX}")):
         checked.add(leftover, "is a leftover of an interrupted run", "delete it, or run the same command again")
     try:
         run = load_run(folder)

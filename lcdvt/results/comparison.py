@@ -3,15 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, Final
 
 from lcdvt.errors import WorkspaceError
 from lcdvt.evaluate import Spread
 from lcdvt.results.folder import find_run, read_metrics, read_run_table
 from lcdvt.tables.escapes import html
 from lcdvt.tables.table import MACRO, Cell, ResultTable
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FEWEST_RUNS: Final = 2
 
@@ -53,8 +54,10 @@ class Comparison:
         }
         return [(row, [_cell(row, column, run, best[run]) for run in self.runs]) for row in self.rows]
 
-    def to_frame(self, column: str = MACRO) -> pd.DataFrame:
+    def to_frame(self, column: str = MACRO) -> "pd.DataFrame":
         """Return macro F1, or F1 of a class, in percent: the tables' rows, with a column for each run."""
+        import pandas as pd
+
         values = {
             (row.training, row.model): {
                 run: None if value is None else 100 * value.mean for run, value in found.items()

@@ -91,7 +91,7 @@ def test_a_shared_format_asks_unless_the_folder_says(tmp_path: Path):
     for folder in ("somewhere", "catalina"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "all.csv").write_text("id,band,time,mag,err\n1,V_CSS,53000,15,0.1\n")
-    with pytest.raises(SurveyError, match="--survey"):
+    with pytest.raises(SurveyError, match="survey="):
         guess_survey(list_files([tmp_path / "somewhere"], set()))
     assert guess_survey(list_files([tmp_path / "catalina"], set())).name == "catalina"
 

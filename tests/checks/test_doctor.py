@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from lcdvt import __version__, diagnosis
+from lcdvt import __version__
+from lcdvt.checks import doctor as diagnosis
 from lcdvt.checks.doctor import doctor
 
 

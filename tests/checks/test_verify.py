@@ -24,7 +24,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for star in range(45):
         if star == 30:
             lcdvt.ingest(folder / "eros", jobs=1, features=["Mean"], data=folder / "data")
-            lcdvt.extract_survey("eros", features=["Mean", "Color"], jobs=1, data=folder / "data")
+            lcdvt.extract("eros", features=["Mean", "Color"], jobs=1, data=folder / "data")
         rows = [(300.0 + day, 15.0 + (star + day) % 9 / 10, 0.02, 16.0 + day % 5 / 10, 0.03) for day in range(20)]
         write_eros(folder / "eros", f"lm0010k{star:02d}", rows)
     lcdvt.ingest(folder / "eros", jobs=1, data=folder / "data")

@@ -8,6 +8,7 @@ from helpers.dvt_problems import quick_config, survey_rows, two_surveys
 
 from lcdvt.dvt.ensemble import EnsemblePrediction, predict
 from lcdvt.dvt.train import train
+from lcdvt.evaluate import entropy
 
 
 def test_three_opinions_by_hand() -> None:
@@ -16,7 +17,9 @@ def test_three_opinions_by_hand() -> None:
     torch.testing.assert_close(prediction.probability, torch.tensor([[0.6, 0.4]]))
     assert prediction.class_number.tolist() == [0]
     assert prediction.disagreement.tolist() == pytest.approx([1 / 3])
-    assert prediction.entropy.tolist() == pytest.approx([-0.6 * math.log(0.6) - 0.4 * math.log(0.4)])
+    assert entropy(prediction.probability.numpy()).tolist() == pytest.approx(
+        [-0.6 * math.log(0.6) - 0.4 * math.log(0.4)]
+    )
 
 
 def test_members_in_one_pass_equal_members_one_by_one() -> None:

@@ -15,7 +15,7 @@ from lcdvt.dvt.model import DVT
 from lcdvt.dvt.objective import objective_terms
 from lcdvt.dvt.train import TrainingState
 from lcdvt.errors import InputFileError, SettingsError
-from lcdvt.experiments.digits import runs
+from lcdvt.experiments.digits import checkpoint, runs
 from lcdvt.experiments.digits.experiment import run_digits, save_pictures
 from lcdvt.experiments.digits.files import CLASSES
 from lcdvt.experiments.digits.pictures import pictures_figure
@@ -126,17 +126,17 @@ def test_an_interrupted_run_goes_on_as_if_nothing_had_happened(tmp_path: Path, m
     config = digits_config("transfer", steps=4)
     config = replace(config, training=replace(config.training, check_every=3))
     whole = train_run(run, config, digits, "100", tmp_path / "whole", "cpu")
-    write = store._write_checkpoint
+    write = checkpoint._write_checkpoint
 
     def write_and_stop(path: Path, state: TrainingState, identity: str) -> None:
         write(path, state, identity)
         if state.phase == 1:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(store, "_write_checkpoint", write_and_stop)
+    monkeypatch.setattr(checkpoint, "_write_checkpoint", write_and_stop)
     with pytest.raises(KeyboardInterrupt):
         train_run(run, config, digits, "100", tmp_path / "cut", "cpu")
-    monkeypatch.setattr(store, "_write_checkpoint", write)
+    monkeypatch.setattr(checkpoint, "_write_checkpoint", write)
     resumed = train_run(run, config, digits, "100", tmp_path / "cut", "cpu")
     assert (whole.is_resumed, resumed.is_resumed) == (False, True)
     for name, tensor in whole.model.state_dict().items():

@@ -1,6 +1,7 @@
 """The paper's pairs on what is ingested under their names; what is missing is said."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,9 +9,13 @@ import pytest
 import lcdvt
 from lcdvt.errors import LcdvtError
 from lcdvt.experiments.stars import PAIRS, run_stars
+from lcdvt.parallel.executors import IN_THIS_PROCESS
+from lcdvt.protocol import carry_out
+from lcdvt.protocol.plan import TransferOptions
 from lcdvt.tables.published import PUBLISHED_MARK
 
-QUICK = {"preset": "tied", "labels": "10%", "members": 1, "repeats": 2, "steps": 5, "rows": ["forest-target"]}
+QUICK = TransferOptions(preset="tied", members=1, repeats=2, steps=5, rows=("forest-target",))
+HERE = {"labels": "10%", "options": QUICK, "workers": IN_THIS_PROCESS}
 OPTIONS = "--preset tied --labels 10% --members 1 --repeats 2 --steps 5 --rows forest-target --jobs 1".split()
 
 
@@ -42,19 +47,19 @@ def test_pairs_with_both_surveys_run_and_the_others_are_named(data, lcdvt_here, 
 
 
 def test_a_finished_pair_is_not_made_again_unless_forced(data, monkeypatch):
-    first = run_stars(**QUICK, data=data, name="twice")
+    first = run_stars(**HERE, data=data, name="twice")
     seeds = []
-    honest = protocol.run_draw
-    monkeypatch.setattr(protocol, "run_draw", lambda task: seeds.append(task.seed) or honest(task))
+    honest = carry_out.run_draw
+    monkeypatch.setattr(carry_out, "run_draw", lambda task: seeds.append(task.seed) or honest(task))
     progress = []
-    again = run_stars(**QUICK, data=data, name="twice", progress=lambda *said: progress.append(said))
+    again = run_stars(**HERE, data=data, name="twice", progress=lambda *said: progress.append(said))
     assert seeds == []
-    assert again.runs[0].scores == first.runs[0].scores
-    run_stars(**QUICK, data=data, name="twice", force=True, progress=lambda *said: progress.append(said))
+    assert again.runs[0].table().scores == first.runs[0].table().scores
+    run_stars(**HERE, data=data, name="twice", force=True, progress=lambda *said: progress.append(said))
     assert seeds == [0, 1]
     assert progress[-1] == (2, 2, "eros → hits")
-    with pytest.raises(LcdvtError, match="exists: use --force"):
-        run_stars(**{**QUICK, "seed": 5}, data=data, name="twice")
+    with pytest.raises(LcdvtError, match="exists: use force=True"):
+        run_stars(**{**HERE, "options": replace(QUICK, seed=5)}, data=data, name="twice")
 
 
 def test_without_any_pair_it_says_what_is_missing(lcdvt_here, tmp_path):

@@ -179,7 +179,7 @@ def test_predictions_come_out_with_positions_and_the_rest_is_said(data, tmp_path
     assert (result.objects, result.without_position) == (STARS, 1)
     frame = lsdb.open_catalog(tmp_path / "classes").compute()
     assert set(frame["predicted"]) == {"CEP"}
-    with pytest.raises(LcdvtError, match="exists: use --force"):
+    with pytest.raises(LcdvtError, match="exists: use force=True"):
         lcdvt.export("first", tmp_path / "classes", data=data)
     lcdvt.export("first", tmp_path / "classes", data=data, force=True)
     with pytest.raises(LcdvtError, match="is no HATS catalogue"):

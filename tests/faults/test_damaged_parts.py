@@ -69,7 +69,9 @@ def test_a_cut_part_is_named_when_the_survey_is_opened(raw, workspace):
     cut(part)
     with pytest.raises(WorkspaceError, match=rf"{part.name} is damaged.*lcdvt ingest --repair"):
         lcdvt.open_survey("eros")
-    with pytest.raises(WorkspaceError, match=rf"{part.name} is missing or damaged: run the same command with --repair"):
+    with pytest.raises(
+        WorkspaceError, match=rf"{part.name} is missing or damaged: run the same command with repair=True"
+    ):
         lcdvt.ingest(raw, jobs=1)
 
 
@@ -89,7 +91,7 @@ def test_parts_of_a_large_file_are_rebuilt_from_it(tmp_path, workspace, monkeypa
 
 def test_features_computed_later_are_rebuilt_as_they_were(raw, workspace):
     lcdvt.ingest(raw, jobs=1, features=["Mean"])
-    lcdvt.extract_survey("eros", features=["Std", "Amplitude"], jobs=1)
+    lcdvt.extract("eros", features=["Std", "Amplitude"], jobs=1)
     root = workspace / "eros"
     whole = lcdvt.open_survey("eros").features()
     flip(sorted((root / "features").iterdir())[2])
@@ -108,7 +110,7 @@ def test_input_that_is_gone_or_other_is_not_mixed_in(raw, workspace):
     with pytest.raises(WorkspaceError, match=r"part-00000.parquet cannot be rebuilt.*changed since"):
         lcdvt.ingest(raw, jobs=1, repair=True)
     victim.write_text(text + "\n")
-    with pytest.raises(WorkspaceError, match=r"lm0010k05.time, which has changed since: give the same input"):
+    with pytest.raises(WorkspaceError, match=r"lm0010k05.time, which has changed since: repair with the same input"):
         lcdvt.ingest(raw, jobs=1, repair=True)
     victim.unlink()
     with pytest.raises(WorkspaceError, match=r"lm0010k05.time, which is not among what was given"):
@@ -143,6 +145,6 @@ def test_the_other_files_of_a_survey_are_written_again(raw, workspace):
     assert tables(root) == whole
     assert lcdvt.open_survey("eros").survey.name == "eros"
     (root / "ingest.json").write_text("{")
-    with pytest.raises(WorkspaceError, match=r"ingest.json is damaged.*--catalog"):
+    with pytest.raises(WorkspaceError, match=r"ingest.json is damaged.*catalog=FILE"):
         lcdvt.ingest(raw, jobs=1)
     lcdvt.ingest(raw, jobs=1, catalog="none")

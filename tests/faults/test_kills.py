@@ -75,7 +75,7 @@ def test_ingest(tmp_path, kind):
 def test_extract(surveys, tmp_path):
     data = tmp_path / "data"
     shutil.copytree(surveys / "new", data / "new")
-    lcdvt.extract_survey("new", features=["Mean"], data=data, jobs=1)
+    lcdvt.extract("new", features=["Mean"], data=data, jobs=1)
 
     def all_or_nothing() -> None:
         try:

@@ -83,7 +83,7 @@ def test_unsorted_and_repeated_times_are_sorted_and_exact_repetitions_dropped(tm
     write_eros(tmp_path / "eros", "lm0010k1", [*reversed(ROWS), ROWS[3], (ROWS[3][0], 15.9, 0.02, 16.9, 0.03)])
     result = lcdvt.ingest(tmp_path / "eros", clean="none", jobs=1, features="none")
     assert result.totals["dropped_epochs"] == {"exact repetition": 2}
-    curve = lcdvt.open_survey("eros").light_curve("lm0010k1")
+    curve = lcdvt.open_survey("eros").light_curve("lm0010k1").epochs
     for _, band in curve.groupby("band"):
         assert band["mjd"].is_monotonic_increasing
         assert len(band) == len(ROWS) + 1

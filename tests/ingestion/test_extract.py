@@ -31,7 +31,7 @@ def test_ingest_and_extract_give_the_same_features(raw, workspace):
     assert {"Period", "Period_fap", "Period_power", "Mean_B", "Mean_R", "Color", "StetsonJ"} <= set(first.columns)
     assert sum(result.totals["feature_gaps"].values()) == 2, "the star with four epochs has no features in B and in R"
     raw.rename(raw.with_name("gone"))  # the raw files are not needed any more
-    again = lcdvt.extract_survey("eros", jobs=2)
+    again = lcdvt.extract("eros", jobs=2)
     assert again.objects == 41
     pd.testing.assert_frame_equal(survey.features(), first)
 
@@ -40,7 +40,7 @@ def test_the_features_of_a_star_are_those_of_its_stored_epochs(raw, workspace):
     lcdvt.ingest(raw, jobs=1, features=["Mean", "Std", "Color"])
     survey = lcdvt.open_survey("eros")
     features = survey.features().set_index("object_id")
-    curve = survey.light_curve("lm0010k07")
+    curve = survey.light_curve("lm0010k07").epochs.assign(object_id="lm0010k07")
     blue, red = (curve.loc[curve["band"] == band, "mag"] for band in "BR")
     assert features.loc["lm0010k07", "Mean_R"] == pytest.approx(red.mean())
     assert features.loc["lm0010k07", "Color"] == pytest.approx(blue.mean() - red.mean())
@@ -53,13 +53,13 @@ def test_an_interrupted_extraction_keeps_the_old_features_and_goes_on(raw, works
         raise RuntimeError("interrupted")
 
     with pytest.raises(RuntimeError):
-        lcdvt.extract_survey("eros", features=["Std"], jobs=1, progress=stop)
+        lcdvt.extract("eros", features=["Std"], jobs=1, progress=stop)
     survey = lcdvt.open_survey("eros")
     assert "Mean_B" in survey.features().columns
     waiting = SurveyFolder(workspace / "eros").root / "features.new"
     written = {path.name: path.stat().st_mtime_ns for path in waiting.glob("part-*.parquet")}
     assert len(written) == 1
-    lcdvt.extract_survey("eros", features=["Std"], jobs=1)
+    lcdvt.extract("eros", features=["Std"], jobs=1)
     assert not waiting.exists()
     for name, when in written.items():
         assert (workspace / "eros" / "features" / name).stat().st_mtime_ns == when, "a finished part was made again"
@@ -69,7 +69,7 @@ def test_an_interrupted_extraction_keeps_the_old_features_and_goes_on(raw, works
 
 def test_what_cannot_be_extracted_is_said(raw, workspace):
     with pytest.raises(WorkspaceError, match="not ingested"):
-        lcdvt.extract_survey("macho")
+        lcdvt.extract("macho")
     with pytest.raises(LcdvtError, match="Meann"):
         lcdvt.ingest(raw, features=["Meann"], jobs=1)
 

@@ -90,7 +90,7 @@ def test_the_catalogue_wins_over_the_class_folder(tmp_path, workspace):
 
 @pytest.mark.parametrize("text", ["1", "near", "-1arcsec", "2deg", ""])
 def test_a_radius_needs_a_unit_and_a_sensible_size(text):
-    with pytest.raises(InputFileError, match="match-radius"):
+    with pytest.raises(InputFileError, match="match_radius"):
         parse_radius(text)
 
 
@@ -105,7 +105,7 @@ def test_a_useless_catalogue_is_refused_in_a_sentence(tmp_path, content):
 def test_matching_by_position_needs_positions(tmp_path, workspace):
     write_eros(tmp_path / "eros", "lm001", ROWS)  # EROS-2 files carry no position
     (tmp_path / "c.csv").write_text("class,ra,dec\nQSO,80,-69\n")
-    with pytest.raises(LcdvtError, match="by id, without --match-radius"):
+    with pytest.raises(LcdvtError, match="by id, without match_radius"):
         lcdvt.ingest(tmp_path / "eros", catalog=tmp_path / "c.csv", match_radius="1arcsec", jobs=1, features="none")
     assert lcdvt.ingest(tmp_path / "eros", jobs=1, features="none").nothing_new, "the light curves are kept"
 

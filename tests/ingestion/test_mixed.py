@@ -55,7 +55,7 @@ def test_two_bands_may_share_an_error_column(tmp_path, workspace):
     formats = '[[formats]]\nseparator = ","\nheader = true\nid = "{s}"\nfile_name = "(?P<s>.+)[.]csv"\ntime = "t"\n'
     survey = describe(tmp_path, formats + 'wide.g = { mag = "g", err = "e" }\nwide.r = { mag = "r", err = "e" }\n')
     ingest(tmp_path / "in", survey)
-    curve = lcdvt.open_survey("mine").light_curve("a")
+    curve = lcdvt.open_survey("mine").light_curve("a").epochs
     assert curve.groupby("band")["mag_err"].apply(list).to_dict() == {"g": [0.1, 0.2], "r": [0.1, 0.2]}
 
 
@@ -117,7 +117,7 @@ def test_labels_stay_when_the_survey_grows(tmp_path, workspace):
 def test_new_stars_get_the_features_that_were_extracted_last(tmp_path, workspace):
     write_eros(tmp_path / "eros", "lm001", ROWS)
     lcdvt.ingest(tmp_path / "eros", jobs=1, features="none")
-    lcdvt.extract_survey("eros", features=["Mean", "Std"], jobs=1)
+    lcdvt.extract("eros", features=["Mean", "Std"], jobs=1)
     write_eros(tmp_path / "eros", "lm002", ROWS)
     lcdvt.ingest(tmp_path / "eros", jobs=1)
     features = lcdvt.open_survey("eros").features()
@@ -134,11 +134,11 @@ def test_force_forgets_a_half_finished_extraction(tmp_path, workspace):
         raise RuntimeError
 
     with pytest.raises(RuntimeError):
-        lcdvt.extract_survey("eros", features=["Mean"], jobs=1, progress=stop)
+        lcdvt.extract("eros", features=["Mean"], jobs=1, progress=stop)
     brighter = [(t, r - 3, re, b, be) for t, r, re, b, be in ROWS]
     write_eros(tmp_path / "eros", "lm001", brighter)
     lcdvt.ingest(tmp_path / "eros", jobs=1, features="none", force=True)
-    lcdvt.extract_survey("eros", features=["Mean"], jobs=1)
+    lcdvt.extract("eros", features=["Mean"], jobs=1)
     assert lcdvt.open_survey("eros").features()["Mean_R"][0] == pytest.approx(np.mean([row[1] for row in brighter]))
 
 
@@ -241,7 +241,7 @@ def test_a_workspace_inside_the_input_is_not_read(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["../out", "a/b", ".", "runs", ".ingest"])
 def test_names_that_lead_out_of_the_workspace_are_refused(tmp_path, workspace, name):
     write_eros(tmp_path / "eros", "lm001", ROWS)
-    with pytest.raises(LcdvtError, match="--name"):
+    with pytest.raises(LcdvtError, match="name="):
         lcdvt.ingest(tmp_path / "eros", name=name, jobs=1, features="none")
 
 

@@ -83,7 +83,7 @@ def test_an_impossible_declination_matches_nothing(tmp_path):
 def test_a_column_may_be_wanted_by_name_and_by_number(raw, workspace):
     (raw / "all.csv").write_text("star,t,m,e\na,53000,15.5,0.1\na,53001,16.5,0.1\n")
     ingest(raw, CSV + MANY.replace('mag = "m"', "mag = 3") + 'ra = "m"\ndec = 4\nlabel = "star"\n')
-    assert lcdvt.open_survey("mine").light_curve("a")["mag"].tolist() == [15.5, 16.5]
+    assert lcdvt.open_survey("mine").light_curve("a").epochs["mag"].tolist() == [15.5, 16.5]
     found = lcdvt.open_survey("mine").objects().iloc[0]
     assert (found["ra"], found["dec"], found["label"]) == (15.5, 0.1, "a")
 
@@ -92,7 +92,7 @@ def test_quotes_after_a_blank_and_signed_nan(raw, workspace):
     (raw / "all.csv").write_text('star, t, m, e\n "V 1",\t53000 , "15.5", .1\n "V 1", 53001,-nan,.1\n')
     result = ingest(raw, CSV + MANY)
     assert result.problems == []
-    assert lcdvt.open_survey("mine").light_curve("V 1")["mag"].tolist() == [15.5]
+    assert lcdvt.open_survey("mine").light_curve("V 1").epochs["mag"].tolist() == [15.5]
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])

@@ -120,7 +120,7 @@ def test_a_second_run_has_nothing_to_do_and_growth_adds_only_what_is_new(tmp_pat
 def test_force_starts_anew_and_other_settings_ask_for_it(tmp_path, workspace):
     make_survey(tmp_path / "eros", range(5))
     lcdvt.ingest(tmp_path / "eros", jobs=1, features="none")
-    with pytest.raises(WorkspaceError, match="another setting of clean: use --force"):
+    with pytest.raises(WorkspaceError, match="another setting of clean: use force=True"):
         lcdvt.ingest(tmp_path / "eros", clean="none", jobs=1, features="none")
     assert len(lcdvt.open_survey("eros").objects()) == 5
     make_survey(tmp_path / "other", range(5, 8))

@@ -139,7 +139,7 @@ def leave_the_machine(number: int) -> int:
 
 @pytest.mark.slow
 def test_a_batch_that_ends_every_worker_is_said_in_a_sentence():
-    from lcdvt.parallel.executors import run_batches
+    from lcdvt.parallel.executors import Workers, run_batches
 
     with pytest.raises(LcdvtError, match="a batch has ended 3 Dask workers"):
-        list(run_batches(leave_the_machine, [1], dask="local", Workers(1)))
+        list(run_batches(leave_the_machine, [1], Workers(1, "local")))

@@ -31,15 +31,15 @@ def fail(number: int) -> int:
     raise LcdvtError(f"number {number} is wrong")
 
 
-@pytest.mark.parametrize("how", [{"jobs": 1}, {"jobs": 2}, {"dask": "local", "jobs": 2}])
+@pytest.mark.parametrize("how", [Workers(1), Workers(2), Workers(2, "local")])
 def test_results_come_in_order(how):
-    assert list(run_batches(square, iter(range(25)), **how)) == [number * number for number in range(25)]
+    assert list(run_batches(square, iter(range(25)), how)) == [number * number for number in range(25)]
 
 
 def test_slices_of_one_table_are_different_batches_for_dask():
     table = pa.table({"x": list(range(12))})
     slices = [table.slice(start, 3) for start in (0, 3, 6, 9)]
-    assert list(run_batches(first_value, slices, dask="local", Workers(2))) == [0, 3, 6, 9]
+    assert list(run_batches(first_value, slices, Workers(2, "local"))) == [0, 3, 6, 9]
 
 
 def test_batches_are_taken_as_they_are_needed():
@@ -61,10 +61,10 @@ def test_a_worker_that_dies_is_said_in_a_sentence():
         list(run_batches(die, range(6), Workers(2)))
 
 
-@pytest.mark.parametrize("how", [{"jobs": 1}, {"jobs": 2}])
+@pytest.mark.parametrize("how", [Workers(1), Workers(2)])
 def test_a_users_error_in_a_worker_stays_a_users_error(how):
     with pytest.raises(LcdvtError, match="number 0 is wrong"):
-        list(run_batches(fail, range(3), **how))
+        list(run_batches(fail, range(3), how))
 
 
 def interrupted(number: int) -> int:
@@ -75,11 +75,11 @@ def interrupted(number: int) -> int:
 ENDLESS = """
 import sys, time
 from itertools import count
-from lcdvt.parallel.executors import run_batches
+from lcdvt.parallel.executors import Workers, run_batches
 
 print("started", flush=True)
 try:
-    for _ in run_batches(time.sleep, (0.1 for _ in count()), jobs=2, dask={dask!r}):
+    for _ in run_batches(time.sleep, (0.1 for _ in count()), Workers(2, {dask!r})):
         pass
 except KeyboardInterrupt:
     sys.exit(130)

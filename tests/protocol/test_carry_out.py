@@ -15,6 +15,7 @@ import pytest
 
 import lcdvt
 from lcdvt.errors import LcdvtError
+from lcdvt.protocol import carry_out
 from lcdvt.results.draw_record import DrawRecord, draw_paths, read_draws
 from lcdvt.results.folder import growing_folder, held, list_runs, run_folder, unfinished_runs
 from lcdvt.results.saved import load_run
@@ -25,6 +26,7 @@ QUICK = {
     "members": 2,
     "repeats": 3,
     "steps": 30,
+    "jobs": 1,
     "rows": ["forest-target", "dvt-top-cycle"],
 }
 SAME_BYTES = ["weights.safetensors", "scaler.json", "metrics.json", "config.toml", "predictions.parquet"]
@@ -36,14 +38,14 @@ def data(two_surveys, tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def whole(data) -> "lcdvt.RunResult":
+def whole(data) -> "lcdvt.Run":
     return lcdvt.transfer("old", "new", data=data, name="whole", **QUICK)
 
 
 def interrupt_after(draws: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Let Ctrl-C come after so many draws; returns the seeds that were begun."""
     begun: list[int] = []
-    honest = protocol.run_draw
+    honest = carry_out.run_draw
 
     def run(task):
         if len(begun) == draws:
@@ -51,7 +53,7 @@ def interrupt_after(draws: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
         begun.append(task.seed)
         return honest(task)
 
-    monkeypatch.setattr(protocol, "run_draw", run)
+    monkeypatch.setattr(carry_out, "run_draw", run)
     return begun
 
 
@@ -72,7 +74,7 @@ def test_an_interrupted_run_goes_on_and_ends_with_the_same_bytes(whole, data, mo
     assert begun == [2], "only the missing draw is made"
     assert "stopped" not in unfinished_runs(data)
     assert_same_run(result.folder, whole.folder)
-    assert result.scores == whole.scores
+    assert result.table().scores == whole.table().scores
 
 
 def test_the_progress_of_a_resumed_run_counts_what_was_done(data, monkeypatch):
@@ -119,7 +121,7 @@ def test_a_forced_run_replaces_the_old_one_only_when_it_is_whole(whole, data, mo
     begun = interrupt_after(99, monkeypatch)
     result = lcdvt.transfer("old", "new", data=data, name="kept", force=True, **changed)
     assert begun == [51, 52], "the same command with --force goes on, too"
-    assert result.circumstances.seeds == (50, 51, 52)
+    assert result.table().circumstances.seeds == (50, 51, 52)
     assert not growing_folder(result.folder).exists()
     assert [path.name for path in result.folder.parent.glob(".kept*")] == []
 
@@ -128,8 +130,8 @@ def test_a_finished_run_of_the_same_call_is_taken_as_it_is_when_asked(whole, dat
     begun = interrupt_after(99, monkeypatch)
     again = lcdvt.transfer("old", "new", data=data, name="whole", reuse=True, **QUICK)
     assert begun == []
-    assert again.scores == whole.scores
-    with pytest.raises(LcdvtError, match="exists: use --force"):
+    assert again.table().scores == whole.table().scores
+    with pytest.raises(LcdvtError, match="exists: use force=True"):
         lcdvt.transfer("old", "new", data=data, name="whole", reuse=True, **{**QUICK, "seed": 9})
 
 
@@ -163,7 +165,7 @@ def test_a_damaged_draw_is_one_sentence(whole, tmp_path):
 
 def test_ensemble_is_the_protocol_of_ten_draws_and_ten_models(data, monkeypatch):
     plans = []
-    monkeypatch.setattr("lcdvt.protocol.transfer.carry_out", lambda plan, folder, **_: plans.append((plan, folder)))
+    monkeypatch.setattr("lcdvt.protocol.transfer.carry_out", lambda plan, place, *_: plans.append((plan, place.folder)))
     lcdvt.ensemble("old", "new", data=data)
     ((plan, folder),) = plans
     assert folder.name == "old-new-ensemble"

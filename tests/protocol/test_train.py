@@ -10,9 +10,10 @@ import pytest
 
 import lcdvt
 from lcdvt.errors import LcdvtError
+from lcdvt.protocol import carry_out
 from lcdvt.results.draw_record import read_draws
 
-QUICK = {"members": 2, "repeats": 2, "steps": 40}
+QUICK = {"members": 2, "repeats": 2, "steps": 40, "jobs": 1}
 
 
 @pytest.fixture(scope="module")
@@ -21,12 +22,12 @@ def data(two_surveys, tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def folds(data) -> "lcdvt.RunResult":
+def folds(data) -> "lcdvt.Run":
     return lcdvt.train("new", data=data, name="folds", **QUICK)
 
 
 @pytest.fixture(scope="module")
-def few(data) -> "lcdvt.RunResult":
+def few(data) -> "lcdvt.Run":
     return lcdvt.train("new", "20%", mode="supervised", data=data, name="few", **QUICK)
 
 
@@ -39,12 +40,12 @@ def test_with_all_labels_each_is_held_out_once_and_the_kept_run_has_learned_from
         scored = int(draw.rows["dvt-ensemble"].confusion.sum())
         assert scored + sum(draw.labels_per_class.values()) == labelled
     assert sum(int(draw.rows["dvt-ensemble"].confusion.sum()) for draw in held_out) == labelled
-    assert folds.predictions["in_draw"].sum() == labelled
+    assert folds.predictions()["in_draw"].sum() == labelled
 
 
 def test_with_a_share_it_is_scored_outside_the_draw(few, data):
     labelled = int(lcdvt.open_survey("new", data).objects()["label"].notna().sum())
-    for draw in few.draws:
+    for draw in few.draws():
         used = sum(draw.labels_per_class.values())
         assert used == round(0.2 * labelled)
         assert int(draw.rows["forest-target"].confusion.sum()) == labelled - used
@@ -61,7 +62,7 @@ def test_the_table_names_one_survey_and_how_it_was_scored(folds, few):
     }
     assert any("whose label was not drawn; mean" in note for note in few.table().notes)
     assert "Supervised ensemble" in {row.training for row in few.table().rows}
-    ensemble = next(row for row in folds.scores if row.name == "dvt-ensemble")
+    ensemble = next(row for row in folds.table().scores if row.name == "dvt-ensemble")
     assert np.mean(ensemble.column()) > 0.5
 
 
@@ -69,7 +70,7 @@ def test_held_out_labels_are_not_used(data, monkeypatch):
     """Permute the labels that each task holds out: its probabilities stay the same."""
     from dataclasses import replace
 
-    honest, compared = protocol.run_draw, []
+    honest, compared = carry_out.run_draw, []
 
     def run_twice(task):
         outcome = honest(task)
@@ -80,7 +81,7 @@ def test_held_out_labels_are_not_used(data, monkeypatch):
         compared.append((len(outside), np.array_equal(outcome.probability, permuted.probability)))
         return outcome
 
-    monkeypatch.setattr(protocol, "run_draw", run_twice)
+    monkeypatch.setattr(carry_out, "run_draw", run_twice)
     lcdvt.train("new", data=data, name="permuted", **{**QUICK, "steps": 5, "members": 1})
     assert [count > 0 for count, _ in compared] == [False, True, True]
     assert all(same for _, same in compared)
@@ -88,11 +89,12 @@ def test_held_out_labels_are_not_used(data, monkeypatch):
 
 @pytest.mark.parametrize("what", ["new", "old"])
 def test_the_run_classifies(folds, data, tmp_path, what):
-    answer = folds.predict(what, tmp_path / "stars.parquet", data=data)
-    table = pd.read_parquet(answer.path)
-    assert len(table) == answer.objects == len(lcdvt.open_survey(what, data).objects())
+    table = folds.predict(what, tmp_path / "stars.parquet")
+    pd.testing.assert_frame_equal(table, pd.read_parquet(tmp_path / "stars.parquet"))
+    pd.testing.assert_frame_equal(folds.predict(what), table, check_dtype=False)
+    assert len(table) == len(lcdvt.open_survey(what, data).objects())
     if what == "new":
-        both = table.merge(folds.predictions, on="object_id")
+        both = table.merge(folds.predictions(), on="object_id")
         known = both["predicted_x"].notna()
         assert (both["predicted_x"] == both["predicted_y"])[known].all()
 
@@ -114,9 +116,9 @@ def test_the_command_prints_the_table_and_writes_json(data, lcdvt_here, tmp_path
         ("--survey new --mode multi-task", "supervised or semi-supervised; `lcdvt transfer`"),
         ("--survey new --labels 0", "--labels 0"),
         ("--survey new --labels 200%", "--labels 200%"),
-        ("--survey new --rows forest-source", "is not a row: choose from forest-target, svm-target"),
-        ("--survey new --repeats 1", "at least one member and two folds"),
-        ("--survey new --labels 10% --repeats 0", "at least one member and one draw"),
+        ("--survey new --rows forest-source", "there is no such row; choose from forest-target, svm-target"),
+        ("--survey new --repeats 1", "at least two folds are needed"),
+        ("--survey new --labels 10% --repeats 0", "at least one of each is needed"),
         ("--survey new --name ../new", "it names a folder"),
         ("--survey new --name few", "exists: use --force"),
     ],

@@ -11,9 +11,10 @@ import pytest
 
 import lcdvt
 from lcdvt.dataset.alignment import DEPENDS_ON_ZERO_POINT, align_features
+from lcdvt.protocol import carry_out
 from lcdvt.results.saved import load_run
 
-QUICK = {"members": 2, "repeats": 2, "steps": 40, "labels": "10%", "rows": ["gmm-transfer", "forest-target"]}
+QUICK = {"members": 2, "repeats": 2, "steps": 40, "labels": "10%", "rows": ["gmm-transfer", "forest-target"], "jobs": 1}
 
 
 @pytest.fixture(scope="module")
@@ -32,22 +33,22 @@ def data(two_surveys, tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def result(data) -> "lcdvt.RunResult":
+def result(data) -> "lcdvt.Run":
     return lcdvt.transfer("old", "new", data=data, name="first", **QUICK)
 
 
 def test_every_row_of_the_table_is_filled_and_marked_simulated(result):
     table = result.table()
     assert "simulated" in table.title
-    assert {row.name for row in result.scores} == {"gmm-transfer", "forest-target", "dvt-ensemble"}
-    for row in result.scores:
+    assert {row.name for row in result.table().scores} == {"gmm-transfer", "forest-target", "dvt-ensemble"}
+    for row in result.table().scores:
         assert len(row.draws) == 2
         assert all(0 <= draw.macro_f1 <= 1 for draw in row.draws)
     assert result._repr_html_().count("<tr") >= 3
 
 
 def test_dvt_learns_something(result):
-    ensemble = next(row for row in result.scores if row.name == "dvt-ensemble")
+    ensemble = next(row for row in result.table().scores if row.name == "dvt-ensemble")
     assert np.mean(ensemble.column()) > 0.6
 
 
@@ -56,19 +57,19 @@ def test_predictions_are_probabilities_for_every_target_object(result, data):
     assert sorted(table["object_id"]) == sorted(lcdvt.open_survey("new", data).objects()["object_id"])
     probabilities = table.filter(like="p_")
     assert np.allclose(probabilities.sum(axis=1), 1, atol=1e-5)
-    assert table["in_draw"].sum() == sum(result.circumstances.labels_per_class[0].values())
+    assert table["in_draw"].sum() == sum(result.table().circumstances.labels_per_class[0].values())
 
 
 def test_the_same_seed_gives_the_same_result(result, data):
     again = lcdvt.transfer("old", "new", data=data, name="again", **QUICK)
-    pd.testing.assert_frame_equal(again.predictions, result.predictions)
-    assert again.scores == result.scores
+    pd.testing.assert_frame_equal(again.predictions(), result.predictions())
+    assert again.table().scores == result.table().scores
 
 
 def test_labels_outside_the_draw_are_never_used(result, data, monkeypatch):
     """Permute every target label that is not in the draw: the probabilities stay the same, bit for bit."""
 
-    honest = protocol.run_draw
+    honest = carry_out.run_draw
     probabilities = []
 
     def run_with_permuted_labels(task):
@@ -80,9 +81,9 @@ def test_labels_outside_the_draw_are_never_used(result, data, monkeypatch):
         probabilities.append(outcome.probability)
         return outcome
 
-    monkeypatch.setattr(protocol, "run_draw", run_with_permuted_labels)
+    monkeypatch.setattr(carry_out, "run_draw", run_with_permuted_labels)
     lcdvt.transfer("old", "new", data=data, name="permuted", **{**QUICK, "repeats": 1})
-    expected = result.predictions.filter(like="p_").to_numpy()
+    expected = result.predictions().filter(like="p_").to_numpy()
     assert np.array_equal(probabilities[0], expected)
 
 
@@ -93,7 +94,7 @@ def test_a_saved_run_classifies_an_ingested_survey(result, data, tmp_path, suffi
     assert sum(answer.classes.values()) + answer.without_features == answer.objects
     if suffix == "parquet":
         table = pd.read_parquet(answer.path).set_index("object_id")
-        trained = result.predictions.set_index("object_id")
+        trained = result.predictions().set_index("object_id")
         known = table["predicted"].notna()
         columns = [column for column in table if column.startswith("p_")]
         difference = (table[columns] - trained[columns])[known].abs().to_numpy()
@@ -152,7 +153,7 @@ def test_the_command_prints_the_table_and_writes_json(data, lcdvt_here, tmp_path
         (["--source", "old", "--target", "old"], "both source and target"),
         (["--source", "old", "--target", "new", "--labels", "0%"], "--labels 0%"),
         (["--source", "old", "--target", "new", "--labels", "200%"], "--labels 200%"),
-        (["--source", "old", "--target", "new", "--rows", "magic"], "is not a row"),
+        (["--source", "old", "--target", "new", "--rows", "magic"], "there is no such row"),
         (["--source", "old", "--target", "new", "--preset", "magic"], "no preset named"),
         (["--source", "old", "--target", "new", "--name", "first"], "exists: use --force"),
         (["--source", "old", "--target", "new", "--mode", "supervised"], "multi-task or transfer"),
@@ -218,7 +219,7 @@ def test_with_every_label_in_use_there_is_a_run_but_no_score(data):
         "old", "new", "all", data=data, name="all", members=1, repeats=1, steps=5, rows=["forest-target"]
     )
     assert outcome.table() is None
-    assert len(outcome.predictions) > 0
+    assert len(outcome.predictions()) > 0
 
 
 def test_bands_are_matched_by_their_place_and_zero_points_left_out():
@@ -242,7 +243,7 @@ def test_bands_are_matched_by_their_place_and_zero_points_left_out():
 
 def test_classes_without_labels_on_both_sides_are_left_out_and_named(data):
     outcome = lcdvt.transfer("old", "no-quasars", data=data, name="quasars", **{**QUICK, "repeats": 1, "steps": 5})
-    assert outcome.dataset.classes == ("EB", "RRLYR")
+    assert outcome.classes == ("EB", "RRLYR")
     assert any(note.endswith("labels of them: QSO.") for note in outcome.table().notes)
     assert json.loads((outcome.folder / "metrics.json").read_text())["table"]["left_out"] == ["QSO"]
 
@@ -250,5 +251,5 @@ def test_classes_without_labels_on_both_sides_are_left_out_and_named(data):
 def test_classes_can_be_chosen(data):
     options = {**QUICK, "repeats": 1, "steps": 5}
     outcome = lcdvt.transfer("old", "new", classes=["RRLYR", "EB"], data=data, name="chosen", **options)
-    assert outcome.dataset.classes == ("EB", "RRLYR")
-    assert outcome.circumstances.left_out == ("QSO",)
+    assert outcome.classes == ("EB", "RRLYR")
+    assert outcome.table().circumstances.left_out == ("QSO",)

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from helpers.dvt_problems import CLASSES, quick_config, survey_rows
 
-from lcdvt.dataset.folds import assign_folds
+from lcdvt.dataset.folds import stratified_folds
 from lcdvt.dvt.config import DVTConfig
-from lcdvt.errors import SettingsError
-from lcdvt.protocol.tune import SearchRanges, best_config, draw_trial, score_trial, tune
+from lcdvt.errors import DatasetError, SettingsError
+from lcdvt.protocol.tune import SearchRanges, best_config, draw_trial, score_trial, search
 
 ROWS = survey_rows("old", shift=0.0, seed=1)[0]
 BASE = quick_config(steps=40)
@@ -21,15 +21,17 @@ NEAR = SearchRanges(component_distance=(5.0, 12.0), classification_weight=(1e3, 
 
 
 def test_folds_hold_each_class_in_equal_parts() -> None:
-    fold = assign_folds(ROWS.y, seed=3)
+    fold = stratified_folds(ROWS.y, 5, seed=3, each_class_from_first=True)
     assert (fold[ROWS.y < 0] == -1).all()
     for number in range(3):
         assert np.bincount(fold[ROWS.y == number], minlength=5).tolist() == [2] * 5
 
 
-def test_a_class_with_one_label_cannot_be_tuned_on() -> None:
-    with pytest.raises(SettingsError, match="class number 1 has one labelled object"):
-        assign_folds(np.array([0, 0, 1, -1]), seed=0)
+def test_a_class_with_one_label_cannot_be_tuned_on(tmp_path: Path) -> None:
+    y = np.where(ROWS.y == 1, -1, ROWS.y)
+    y[np.flatnonzero(ROWS.y == 1)[0]] = 1
+    with pytest.raises(DatasetError, match=f"class {CLASSES[1]} has one labelled object"):
+        search(replace(ROWS, y=y), CLASSES, BASE, trials=1, results=tmp_path / "tune.jsonl")
 
 
 def test_trials_follow_from_seed_and_number() -> None:
@@ -59,7 +61,7 @@ def test_a_broken_trial_scores_nothing() -> None:
 
 def test_a_search_goes_on_where_it_was(tmp_path: Path) -> None:
     results = tmp_path / "tune.jsonl"
-    short = tune(ROWS, CLASSES, BASE, trials=2, results=results, ranges=NEAR)
+    short = search(ROWS, CLASSES, BASE, trials=2, results=results, ranges=NEAR)
     lines = results.read_text().splitlines()
     # a search killed while it wrote leaves half a line
     results.write_text(lines[0] + "\n" + lines[1][:20])
@@ -68,7 +70,7 @@ def test_a_search_goes_on_where_it_was(tmp_path: Path) -> None:
     def progress(now: int, total: int | None, note: str = "") -> None:
         done.append(now)
 
-    long = tune(ROWS, CLASSES, BASE, trials=3, results=results, ranges=NEAR, progress=progress)
+    long = search(ROWS, CLASSES, BASE, trials=3, results=results, ranges=NEAR, progress=progress)
     assert done == [1, 2, 3]
     assert len(long) == 3
     merged = long.set_index("trial")["macro_f1"]
@@ -83,9 +85,9 @@ def test_a_search_goes_on_where_it_was(tmp_path: Path) -> None:
 
 def test_results_of_another_search_are_refused(tmp_path: Path) -> None:
     results = tmp_path / "tune.jsonl"
-    tune(ROWS, CLASSES, BASE, trials=1, results=results, ranges=NEAR)
+    search(ROWS, CLASSES, BASE, trials=1, results=results, ranges=NEAR)
     with pytest.raises(SettingsError, match="other settings"):
-        tune(ROWS, CLASSES, BASE, trials=1, results=results, ranges=NEAR, seed=5)
+        search(ROWS, CLASSES, BASE, trials=1, results=results, ranges=NEAR, seed=5)
     with pytest.raises(SettingsError, match="no finished trial"):
         best_config(tmp_path / "absent.jsonl")
 
@@ -119,6 +121,9 @@ def test_the_command_on_an_ingested_survey(
     (trial,) = json.loads((tmp_path / "best.json").read_text())["trials"]
     assert 0 <= trial["macro_f1"] <= 100
     assert best_config(tmp_path / "tune.jsonl").training.steps == 20
+    used = lcdvt("train", "--survey", "hits", "--preset", "tune.toml", "--members", 1, "--repeats", 2, "--jobs", 1)
+    assert used.returncode == 0, used.stderr
+    assert "preset: tune.toml" in lcdvt("runs", "show", "hits").stdout
     wrong = lcdvt("tune", "--survey", "hits", "--scaling", "magic")
     assert wrong.returncode == 2
     assert "choose from survey, pooled, rank, none" in wrong.stderr

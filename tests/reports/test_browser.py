@@ -7,7 +7,6 @@ import pytest
 from helpers.headless_browser import Browser, find_browser, headless_browser
 
 import lcdvt
-from lcdvt.reports.write import report
 
 pytestmark = [
     pytest.mark.slow,
@@ -44,7 +43,7 @@ def report(two_surveys, tmp_path_factory) -> Path:
     for labels in ("10%", "40%"):
         options = {"members": 2, "repeats": 1, "steps": 20, "rows": ["forest-target", "svm-target"]}
         lcdvt.transfer("old", "new", labels, data=data, name=f"run{labels[:-1]}", **options)
-    return report(["run10", "run40"], folder / "report.html", data=data).path
+    return lcdvt.report(["run10", "run40"], folder / "report.html", data=data).path
 
 
 @pytest.fixture(scope="module")

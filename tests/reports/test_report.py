@@ -13,9 +13,9 @@ from helpers.report_pages import Page
 
 import lcdvt
 from lcdvt.errors import LcdvtError
-from lcdvt.evaluate import reliability
+from lcdvt.evaluate import pooled_reliability, reliability
 from lcdvt.names import OBJECT_ID
-from lcdvt.reports import predictions, scores
+from lcdvt.reports import predictions
 from lcdvt.reports.label_curves import label_fractions
 from lcdvt.reports.material import read_material
 from lcdvt.reports.predictions import read_predictions
@@ -268,7 +268,7 @@ def test_bins_of_several_draws_together_are_those_of_all_objects():
     truth = rng.integers(0, 3, 400)
     probability = rng.dirichlet(np.ones(3), 400)
     parts = [reliability(truth[part], probability[part]) for part in (slice(0, 90), slice(90, 400))]
-    together, whole = scores._together(parts), reliability(truth, probability)
+    together, whole = pooled_reliability(parts), reliability(truth, probability)
     np.testing.assert_array_equal(together.count, whole.count)
     np.testing.assert_allclose(together.confidence, whole.confidence)
     np.testing.assert_allclose(together.accuracy, whole.accuracy)

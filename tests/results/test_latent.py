@@ -2,7 +2,6 @@
 
 import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,19 +9,19 @@ import pytest
 import lcdvt
 from lcdvt.dataset.dataset import SurveyData
 from lcdvt.errors import LcdvtError
-from lcdvt.figures.latent_map import plot_latent
-from lcdvt.results.latent import NO_LABEL, latent_points, plane, sample_survey, surveys_of
+from lcdvt.figures.latent_map import NO_LABEL
+from lcdvt.results.latent import latent_points, plane, plot_latent, sample_survey
 from lcdvt.results.saved import load_run
 
 
 @pytest.fixture(scope="module")
-def result(two_surveys, tmp_path_factory) -> "lcdvt.RunResult":
+def result(two_surveys, tmp_path_factory) -> "lcdvt.Run":
     data = shutil.copytree(two_surveys, tmp_path_factory.mktemp("latent") / "data")
     return lcdvt.transfer("old", "new", "20%", data=data, members=2, repeats=1, steps=60, rows=["svm-target"])
 
 
-def workspace_of(result) -> Path:
-    return result.folder.parent.parent
+def stars_of(result, survey: str, most_stars: int = 10_000) -> SurveyData:
+    return sample_survey(load_run(result.folder), lcdvt.open_survey(survey, result.data), most_stars=most_stars)
 
 
 @pytest.mark.parametrize("classes", range(2, 9))
@@ -41,7 +40,7 @@ def test_the_plane_is_an_orthogonal_projection_with_the_components_on_a_polygon(
 
 def test_labelled_source_stars_lie_nearest_to_their_own_component(result):
     saved = load_run(result.folder)
-    points = latent_points(saved, surveys_of(result.dataset)[0])
+    points = latent_points(saved, stars_of(result, "old"))
     classes = list(saved.description.classes)
     corners = saved.config.model.component_distance * plane(len(classes), saved.config.model.latent)[: len(classes)]
     nearest = np.linalg.norm(points.places[:, None] - corners, axis=-1).argmin(axis=1)
@@ -51,18 +50,18 @@ def test_labelled_source_stars_lie_nearest_to_their_own_component(result):
 
 
 def test_target_stars_have_the_class_the_run_predicted(result):
-    points = latent_points(load_run(result.folder), surveys_of(result.dataset)[-1])
-    assert points.class_names.tolist() == result.predictions["predicted"].tolist()
+    points = latent_points(load_run(result.folder), stars_of(result, "new"))
+    assert points.class_names.tolist() == result.predictions()["predicted"].tolist()
 
 
 def test_a_sample_from_the_workspace_lies_where_the_dataset_does(result):
     saved = load_run(result.folder)
-    stored = lcdvt.open_survey("new", workspace_of(result))
+    stored = lcdvt.open_survey("new", result.data)
     sample = sample_survey(saved, stored, most_stars=20, seed=3)
     assert len(sample.features) == 20
     assert sample_survey(saved, stored, most_stars=20, seed=3).features.equals(sample.features)
     assert not sample_survey(saved, stored, most_stars=20, seed=4).features.equals(sample.features)
-    whole = surveys_of(result.dataset)[-1]
+    whole = stars_of(result, "new")
     rows = whole.features["object_id"].isin(sample.features["object_id"])
     same = SurveyData("new", whole.features[rows], whole.labels)
     np.testing.assert_allclose(latent_points(saved, sample).places, latent_points(saved, same).places, atol=1e-5)
@@ -70,7 +69,7 @@ def test_a_sample_from_the_workspace_lies_where_the_dataset_does(result):
 
 def test_the_figure_draws_a_bounded_number_of_stars_of_each_survey(result):
     saved = load_run(result.folder)
-    figure = plot_latent(saved, surveys_of(result.dataset), most_stars=50)
+    figure = plot_latent(saved, [stars_of(result, name, 50) for name in ("old", "new")])
     drawn = [len(collection.get_offsets()) for collection in figure.axes[0].collections]
     assert drawn == [50, 50]
     names = [text.get_text() for text in figure.legends[0].get_texts()]
@@ -82,12 +81,12 @@ def test_names_are_drawn_as_they_are(result, tmp_path):
     saved = load_run(result.folder)
     odd = ("_hidden", "$x", "a$b_c$", "☃", "e")[: len(saved.description.classes)]
     renamed = replace(saved, description=replace(saved.description, classes=odd))
-    plot_latent(renamed, surveys_of(result.dataset), most_stars=20).savefig(tmp_path / "odd.svg")
+    plot_latent(renamed, [stars_of(result, name, 20) for name in ("old", "new")]).savefig(tmp_path / "odd.svg")
     assert (tmp_path / "odd.svg").stat().st_size > 0
 
 
 def test_a_survey_of_another_run_is_refused(result):
-    other = replace(surveys_of(result.dataset)[0], name="mars")
+    other = replace(stars_of(result, "old"), name="mars")
     with pytest.raises(LcdvtError, match="the run knows old, new, not mars"):
         latent_points(load_run(result.folder), other)
 

@@ -95,7 +95,7 @@ def test_compare_prints_classes_on_request(data, lcdvt_here):
 
 
 def test_the_best_rival_of_each_run_is_marked_and_never_an_upper_bound(data):
-    comparison = compare(["first", "second"], data)
+    comparison = compare("first", "second", data=data)
     for place in range(2):
         cells = [(row, cells[place]) for row, cells in comparison.cells(MACRO)]
         best = [row for row, cell in cells if cell.is_best]

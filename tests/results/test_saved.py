@@ -115,7 +115,7 @@ RESUMED = """
 import sys
 from pathlib import Path
 from helpers.dvt_problems import quick_config, two_surveys
-from lcdvt.results.saved import train_resumable
+from lcdvt.experiments.digits.checkpoint import train_resumable
 config = quick_config("paper", mode="transfer", steps=int(sys.argv[2]), check_every=10, stop="cycle", patience=10**6)
 result = train_resumable(config, two_surveys(2), (1, 2), Path(sys.argv[1]))
 """

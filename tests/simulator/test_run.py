@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from lcdvt.cli.simulate import simulate as command
 from lcdvt.errors import LcdvtError
-from lcdvt.simulator import run
+from lcdvt.simulator import simulate as run
 from lcdvt.simulator.simulate import simulate
 
 app = typer.Typer()

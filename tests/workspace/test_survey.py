@@ -41,12 +41,13 @@ def test_astropy_finds_the_units_in_the_parquet(survey):
 def test_a_curve_as_table_time_series_and_nested_frame(survey):
     curve = survey.light_curve("lm002")
     assert len(curve) == 16
+    assert set(curve.epochs.columns) == {"band", "mjd", "mag", "mag_err"}
     series = survey.to_timeseries("lm002")
     assert series.time.mjd[0] == pytest.approx(300.0 + 2450000 - 2400000.5)
     assert str(series["mag"].unit) == "mag"
     assert series.time.scale == "utc"
     nested = survey.to_nested()
-    assert nested.loc["lm002", "lightcurve"]["mag"].tolist() == curve["mag"].tolist()
+    assert nested.loc["lm002", "lightcurve"]["mag"].tolist() == curve.epochs["mag"].tolist()
 
 
 def test_parts_come_one_by_one(survey):
