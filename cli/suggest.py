@@ -42,10 +42,10 @@ def suggest(
     table = Table(title=f"{len(result.stars)} of {result.left} stars of {result.survey}{marked}, by {result.run}")
     for name in ("star", "best class", "p", "second", "p", "why"):
         table.add_column(name, justify="right" if name == "p" else "left", overflow="fold")
-    for star in result.stars.itertuples(index=False):
-        probabilities = (f"{value:.2f}" for value in (star.probability, star.second_probability))
-        best, second = zip((star.predicted, star.second), probabilities, strict=True)
-        table.add_row(star.object_id, *best, *second, star.why)
+    for star in result.stars.to_dict(orient="records"):
+        best, second = f"{star['probability']:.2f}", f"{star['second_probability']:.2f}"
+        texts = (star["object_id"], star["predicted"], best, star["second"], second, star["why"])
+        table.add_row(*map(str, texts))
     out.print(table)
     if result.with_label:
         out.print(

@@ -61,6 +61,11 @@ def write_stars(frames: Iterator[pd.DataFrame], path: Path, suffix: str) -> None
     Table(columns).write(path, format=ASTROPY_FORMATS[suffix], overwrite=True)
 
 
+def as_if_read(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame with the types it has after it was written and read again."""
+    return pa.Table.from_pandas(frame, schema=_schema(frame), preserve_index=False).to_pandas()
+
+
 def read_stars(path: Path) -> pd.DataFrame:
     """Read a table that `write_stars` wrote."""
     if path.suffix == ".csv":

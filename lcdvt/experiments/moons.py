@@ -34,7 +34,6 @@ from lcdvt.parallel.progress import Progress, silent
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from lcdvt.experiments.moons import MoonsResult
 
 CLASSES = ("red", "blue")
 SURVEYS = ("source", "target")
@@ -221,7 +220,7 @@ def _macro_f1(truth: NDArray[np.integer], predicted: NDArray[np.integer]) -> flo
     return 100 * macro_f1(truth, predicted, len(CLASSES))
 
 
-def moons_figure(result: "MoonsResult") -> "Figure":
+def moons_figure(result: MoonsResult) -> "Figure":
     """Predictions and their entropy on source and target, as in the paper's figure of the moons."""
     from matplotlib.figure import Figure
 

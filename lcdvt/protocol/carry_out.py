@@ -203,7 +203,7 @@ def _row_scores(key: str, draws: list[DrawRecord], plan: Plan) -> RowScores:
 
 def _circumstances(plan: Plan, draws: list[DrawRecord]) -> Circumstances:
     target = plan.surveys[-1].name
-    mix = plan.dataset.class_counts().loc[target]
+    mix = plan.dataset.class_counts().loc[target].to_dict()
     return Circumstances(
         sources=tuple(each.name for each in plan.surveys[:-1]),
         target=target,

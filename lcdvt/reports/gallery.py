@@ -77,7 +77,7 @@ def _card(
     star: pd.Series, epochs: dict[str, pd.DataFrame], features: pd.DataFrame, stored: StoredSurvey, prefix: str
 ) -> str:
     object_id, predicted = str(star[OBJECT_ID]), str(star[PREDICTED])
-    known = features.loc[object_id] if object_id in features.index else pd.Series(dtype=float)
+    known = features.loc[object_id].to_dict() if object_id in features.index else {}
     period = float(known.get(PERIOD, float("nan")))
     probability = f"{predicted} {100 * star[probability_column(predicted)]:.0f} %"
     said = [probability]

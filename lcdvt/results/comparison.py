@@ -71,7 +71,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         notes = "<br>".join(f"{html(run)}: {html(note)}" for run, note in self.notes.items())
-        return f"{self.to_frame().to_html(float_format='%.1f', na_rep='–')}<p>macro F1 (%)<br>{notes}</p>"
+        return f"{self.to_frame().to_html(float_format='{:.1f}'.format, na_rep='–')}<p>macro F1 (%)<br>{notes}</p>"
 
     def to_record(self) -> dict[str, Any]:
         """Return the numbers by row, column and run as JSON can hold them; shares of one, not percent."""

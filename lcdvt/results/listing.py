@@ -18,7 +18,7 @@ def runs(data: str | Path | None = None) -> pd.DataFrame:
         The workspace; None takes LCDVT_DATA or ./lcdvt-data.
     """
     columns = "surveys classes labels members draws seed macro_f1 deviation finished".split()
-    rows = {}
+    rows: dict[str, tuple[object, ...]] = {}
     for run in describe_runs(data):
         mean, deviation = run.macro_f1 or (None, None)
         rows[run.name] = (

@@ -13,7 +13,7 @@ import pandas as pd
 import torch
 
 from lcdvt.disk.atomic import write_atomically
-from lcdvt.disk.star_table import check_table_path, read_stars, write_stars
+from lcdvt.disk.star_table import as_if_read, check_table_path, read_stars, write_stars
 from lcdvt.dvt.ensemble import predict as predict_members
 from lcdvt.errors import SettingsError, WorkspaceError
 from lcdvt.evaluate import entropy
@@ -169,7 +169,7 @@ def _classify(asked: _Question, stored: StoredSurvey, target: Path | None, progr
     stars = None
     if target is None:
         found = list(frames())
-        stars = pd.concat(found, ignore_index=True) if found else None
+        stars = as_if_read(pd.concat(found, ignore_index=True)) if found else None
     else:
         write_atomically(target, lambda path: write_stars(frames(), path, target.suffix))
     if objects == 0:

@@ -28,7 +28,7 @@ def test_a_sound_installation_is_well(data, lcdvt_here, tmp_path):
     assert found["workspace"]["surveys"]["old"] == {
         "objects": 160, "labelled": 160, "features": True, "simulated": True,
     }  # fmt: skip
-    assert found["workspace"]["chosen_by"] == "--data"
+    assert found["workspace"]["chosen_by"] == "data"
     assert found["computing"]["device"] in ("cpu", "cuda", "mps") and found["computing"]["torch_threads"] >= 1
     assert set(found["optional"]) == {"dask", "lsdb", "nested-pandas", "feets", "notebooks", "chromium", "pdflatex"}
     assert found["problems"] == []
@@ -63,14 +63,14 @@ def test_what_is_missing_comes_with_its_remedy(tmp_path, monkeypatch, lcdvt_here
     answer = lcdvt_here("doctor", "--data", tmp_path)
     assert answer.returncode == 1
     assert "numpy, pandas" in answer.stderr and "missing: pip install" in answer.stderr
-    for text in ("pip install 'lcdvt[dask]'", "apt-get install chromium", "extract --engine feets"):
+    for text in ("pip install 'lcdvt[dask]'", "apt-get install chromium", "extract with engine feets"):
         assert text in answer.stdout
 
 
 def test_places_that_cannot_be_written_are_problems(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     said = " ".join(doctor(tmp_path).problems)
-    assert "cannot be written: choose another folder" in said and "NUMBA_CACHE_DIR" in said
+    assert "cannot be written: give data=FOLDER" in said and "NUMBA_CACHE_DIR" in said
 
 
 def test_kernels_are_counted_where_numba_is_told_to_keep_them(tmp_path, monkeypatch):

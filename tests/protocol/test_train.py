@@ -91,7 +91,7 @@ def test_held_out_labels_are_not_used(data, monkeypatch):
 def test_the_run_classifies(folds, data, tmp_path, what):
     table = folds.predict(what, tmp_path / "stars.parquet")
     pd.testing.assert_frame_equal(table, pd.read_parquet(tmp_path / "stars.parquet"))
-    pd.testing.assert_frame_equal(folds.predict(what), table, check_dtype=False)
+    pd.testing.assert_frame_equal(folds.predict(what), table)
     assert len(table) == len(lcdvt.open_survey(what, data).objects())
     if what == "new":
         both = table.merge(folds.predictions(), on="object_id")
