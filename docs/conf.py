@@ -36,7 +36,7 @@ include_patterns = ["docs/**", "notebooks/*.ipynb", "CONTRIBUTING.md", "CHANGELO
 # These folders are named so that Sphinx does not walk through an environment of thousands of files.
 exclude_patterns = [".venv*", "build", "demo", "lcdvt*", "cli", "catalogs", "tests", "benchmarks"]
 exclude_patterns += ["docs/_build", "docs/_templates", "docs/redirect", "docs/generated/*.md", "**/.ipynb_checkpoints"]
-templates_path = ["_templates"]
+templates_path = [str(DOCS / "_templates")]
 
 # Pages
 myst_enable_extensions = ["colon_fence", "deflist"]
@@ -59,6 +59,7 @@ autosummary_generate = True
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 90
 numpydoc_show_class_members = False
@@ -72,6 +73,7 @@ html_css_files = ["lcdvt.css"]
 html_extra_path = ["redirect"]
 html_show_sourcelink = False
 html_copy_source = False
+html_context = {"default_mode": "auto"}  # without it the theme complains at the first visit
 html_theme_options: dict[str, Any] = {
     "logo": {"text": "lcdvt"},
     "navbar_align": "left",
@@ -80,7 +82,7 @@ html_theme_options: dict[str, Any] = {
     "show_nav_level": 1,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
-    "footer_end": ["sphinx-version"],
+    "footer_end": [],
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
@@ -95,6 +97,12 @@ def make_pages(app: Any) -> None:
     make_features.write(generated, DOCS / "_build" / "cache" / f"features-{fingerprint}.parquet")
 
 
+def skip_member(app: Any, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out what scikit-learn adds to every estimator: its text refers to pages of scikit-learn's own site."""
+    return True if name.startswith("set_") and name.endswith("_request") else None
+
+
 def setup(app: Any) -> None:
     """Make the generated pages before Sphinx looks for pages."""
+    app.connect("autodoc-skip-member", skip_member)
     app.connect("builder-inited", make_pages, priority=100)  # before autosummary, which reads every page
