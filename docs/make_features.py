@@ -94,7 +94,9 @@ def draw(values: Sequence[pd.Series], classes: Sequence[str], name: str, picture
 
 def number(value: float) -> str:
     """Return a number of three digits."""
-    return "–" if np.isnan(value) else f"{value:.3g}".replace("-", "−")
+    if np.isnan(value):
+        return "–"
+    return (f"{value:.0f}" if 1e3 <= abs(value) < 1e6 else f"{value:.3g}").replace("-", "−")
 
 
 def section(spec: FeatureSpec, stars: pd.DataFrame, folder: Path) -> str:
