@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= 2
 
-.PHONY: help env demo test test-fast lint format clean
+.PHONY: help env demo test test-fast docs lint format clean
 help:            ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
@@ -25,6 +25,15 @@ test: env        ## all tests
 test-fast: env   ## the everyday tests
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow"
 
+# The documentation's own packages come on top, so that nobody needs them who only runs the tests.
+.venv/.installed-docs: .venv/.installed
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	@touch $@
+
+docs: .venv/.installed-docs  ## the documentation site, in docs/_build/html
+	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -q -c docs . docs/_build/html
+	@echo "docs/_build/html/index.html"
+
 # mypy does not follow an editable install into cli/ and catalogs/: it looks at the package as it is installed.
 lint: env        ## ruff and mypy
 	$(BIN)/ruff check .
@@ -38,4 +47,4 @@ format: env      ## let ruff put everything in order
 	$(BIN)/ruff format .
 
 clean:           ## remove what was built, not what was ingested
-	rm -rf .venv build dist *.egg-info demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build docs/_build docs/api docs/generated dist *.egg-info demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,6 +1,6 @@
-"""Run the demo and put what it printed into README.md, and its latent map into docs/: `python docs/make_demo.py`.
+"""Run the demo and put what it printed, and its latent map, into docs/: `python docs/make_demo.py`.
 
-The commands between the README's two marks, and the output under the last of them, are those of this run.
+The commands between the two marks of docs/demo.md, and the output under one of them, are those of this run.
 """
 
 import argparse
@@ -10,16 +10,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from lcdvt.figures.latent_map import plot_latent
-from lcdvt.results.latent import sample_survey
-from lcdvt.results.saved import load_run
-from lcdvt.workspace.survey import open_survey
+import lcdvt
 
 ROOT = Path(__file__).parents[1]
 BEGIN, END = "<!-- demo: begin (python docs/make_demo.py) -->", "<!-- demo: end -->"
 PROMPT = "$ "
 SHOWN = "lcdvt runs compare"
-"""Of this command README shows the output, too."""
+"""The page shows the output of this command, too."""
 MAPPED_RUN = "eros-macho"
 WIDTH = 110
 
@@ -41,7 +38,7 @@ def run_demo(folder: Path) -> str:
 
 
 def shown(printed: str) -> str:
-    """Return the commands of the demo, and what the one that README shows has printed."""
+    """Return the commands of the demo, and what the one whose output is shown has printed."""
     pieces = re.split(rf"^{re.escape(PROMPT)}", printed, flags=re.MULTILINE)[1:]
     lines = []
     for piece in pieces:
@@ -52,30 +49,28 @@ def shown(printed: str) -> str:
     return "```console\n" + "\n".join(lines) + "\n```"
 
 
-def put_into(readme: Path, block: str) -> None:
+def put_into(page: Path, block: str) -> None:
     """Replace what stands between the two marks."""
-    before, rest = readme.read_text(encoding="utf-8").split(BEGIN)
+    before, rest = page.read_text(encoding="utf-8").split(BEGIN)
     after = rest.split(END)[1]
-    readme.write_text(f"{before}{BEGIN}\n{block}\n{END}{after}", encoding="utf-8")
+    page.write_text(f"{before}{BEGIN}\n{block}\n{END}{after}", encoding="utf-8")
 
 
 def draw_map(workspace: Path, picture: Path) -> None:
     """Draw the latent map of one of the demo's runs."""
-    saved = load_run(workspace / "runs" / MAPPED_RUN)
-    surveys = [sample_survey(saved, open_survey(name, workspace)) for name in saved.description.surveys]
-    figure = plot_latent(saved, surveys)
+    figure = lcdvt.open_run(MAPPED_RUN, workspace).plot_latent()
     figure.suptitle(f"{MAPPED_RUN} (simulated)")
     figure.savefig(picture, dpi=110)
 
 
 def main() -> None:
-    """Run the demo and write README.md and the picture."""
+    """Run the demo and write the page and the picture."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--folder", type=Path, default=Path("demo"), help="where the demo works")
-    parser.add_argument("--readme", type=Path, default=ROOT / "README.md")
+    parser.add_argument("--page", type=Path, default=ROOT / "docs" / "demo.md")
     parser.add_argument("--picture", type=Path, default=ROOT / "docs" / "demo-latent-map.png")
     arguments = parser.parse_args()
-    put_into(arguments.readme, shown(run_demo(arguments.folder.absolute())))
+    put_into(arguments.page, shown(run_demo(arguments.folder.absolute())))
     draw_map(arguments.folder / "lcdvt-data", arguments.picture)
 
 

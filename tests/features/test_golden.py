@@ -31,11 +31,10 @@ TIED_FREQUENCIES = ("dense-regular",)
 FREQUENCY_BY_APPROXIMATION = ("short-12", "short-21")
 SAME_FREQUENCY = 1e-9
 
-DIRECT = [
-    name
-    for name, spec in FEATURES.items()
-    if spec.bands_needed in (SINGLE_BAND, TWO_BANDS) and not name.startswith("Freq") and name != "Period_fit"
-]
+# Features that feets 0.4 does not have, and so no golden value: a test of their own compares each with a closed form.
+NOT_IN_FEETS: tuple[str, ...] = ()
+COMPARED = [name for name in FATS_FEATURES if name not in NOT_IN_FEETS]
+DIRECT = [name for name in COMPARED if not name.startswith("Freq") and name != "Period_fit"]
 AMPLITUDES = [name for name in FEATURES if "harmonics_amplitude" in name]
 PHASES = [name for name in FEATURES if "harmonics_rel_phase" in name]
 
@@ -48,7 +47,7 @@ def _pair(fast: pd.DataFrame, golden: pd.DataFrame, feature: str) -> tuple[pd.Se
 
 def test_there_are_sixty_curves_and_every_feature_has_golden_values(golden_values: pd.DataFrame) -> None:
     assert len(golden_values) >= 60
-    for name in FATS_FEATURES:
+    for name in COMPARED:
         assert golden_values[name].notna().sum() >= 30
 
 
@@ -65,7 +64,7 @@ def test_direct_formulas(fast_values: pd.DataFrame, golden_values: pd.DataFrame,
 
 
 def test_curves_without_golden_value_are_the_ones_listed(golden_values: pd.DataFrame) -> None:
-    single = [name for name, spec in FEATURES.items() if spec.bands_needed == SINGLE_BAND]
+    single = [name for name in COMPARED if FEATURES[name].bands_needed == SINGLE_BAND]
     missing = golden_values[single].isna()
     assert set(golden_values.index[missing.any(axis=1)]) == set(NO_VALUE_BELOW_20_EPOCHS)
 

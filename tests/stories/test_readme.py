@@ -1,4 +1,4 @@
-"""Every command of the README runs, in order, in a folder of its own."""
+"""Every command of the README and of the pages that begin with commands runs, in order, in a folder of its own."""
 
 import os
 import re
@@ -12,6 +12,9 @@ ROOT = Path(__file__).parents[2]
 MAKE_DEMO = ROOT / "docs" / "make_demo.py"
 BEGIN, END = re.findall(r'^BEGIN, END = "(.*)", "(.*)"$', MAKE_DEMO.read_text(encoding="utf-8"), re.MULTILINE)[0]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+GUIDE = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+DEMO = (ROOT / "docs" / "demo.md").read_text(encoding="utf-8")
+PAGES = {"README": README, "start": (ROOT / "docs" / "start.md").read_text(encoding="utf-8"), "guide": GUIDE}
 
 
 VERBS = (
@@ -20,40 +23,51 @@ VERBS = (
 )
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def commands_of(text: str) -> list[str]:
+    return [line for block in blocks(text, "sh") for line in block.splitlines() if line.strip()]
 
 
 def environment() -> dict[str, str]:
     return os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
 
 
+def test_the_guide_shows_every_verb():
+    commands = commands_of(GUIDE)
+    verbs = {" ".join(command.split()[1:3]) if "runs" in command else command.split()[1] for command in commands}
+    assert {*VERBS} <= verbs, "docs/guide.md leaves out a verb"
+
+
 @pytest.mark.slow
-def test_every_command_and_every_line_of_python_runs_in_order(tmp_path):
-    # The one file that the README takes for granted: a star of the reader's own survey.
+@pytest.mark.parametrize("name", PAGES)
+def test_every_command_and_every_line_of_python_runs_in_order(name, tmp_path):
+    # The one file that the guide takes for granted: a star of the reader's own survey.
     (tmp_path / "mine").mkdir()
     rows = "".join(f"{2453000 + day * 1.3},{15 + day % 7 / 10},0.02\n" for day in range(30))
     (tmp_path / "mine" / "star7.csv").write_text("HJD,mag,magerr\n" + rows)
-    commands = [line for block in blocks("sh") for line in block.splitlines() if line.strip()]
-    verbs = {" ".join(command.split()[1:3]) if "runs" in command else command.split()[1] for command in commands}
-    assert {*VERBS} <= verbs, "the README leaves out a verb"
+    variables = {key: value for key, value in environment().items() if key != "LCDVT_DATA"} | {"MPLBACKEND": "agg"}
+    commands, lines = commands_of(PAGES[name]), blocks(PAGES[name], "python")
+    assert commands and lines
     for command in commands:
         answer = subprocess.run(
-            command, shell=True, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False
+            command, shell=True, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False
         )
         assert answer.returncode == 0, f"{command}\n{answer.stdout}\n{answer.stderr}"
-    for block in blocks("python"):
+    for block in lines:
         answer = subprocess.run(
-            [sys.executable, "-c", block], cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False
+            [sys.executable, "-c", block], cwd=tmp_path, env=variables, capture_output=True, text=True, check=False
         )
         assert answer.returncode == 0, answer.stderr
 
 
 @pytest.mark.slow
-def test_the_demo_tells_its_story_and_the_readme_shows_it(tmp_path):
-    readme, picture = tmp_path / "README.md", tmp_path / "map.png"
-    readme.write_text(README, encoding="utf-8")
-    places = ["--folder", tmp_path / "demo", "--readme", readme, "--picture", picture]
+def test_the_demo_tells_its_story_and_its_page_shows_it(tmp_path):
+    page, picture = tmp_path / "demo.md", tmp_path / "map.png"
+    page.write_text(DEMO, encoding="utf-8")
+    places = ["--folder", tmp_path / "demo", "--page", page, "--picture", picture]
     variables = environment() | {"DEMO_OBJECTS": "60", "DEMO_DRAWS": "1"}
     answer = subprocess.run(
         [sys.executable, MAKE_DEMO, *places], cwd=tmp_path, env=variables, capture_output=True, text=True, check=False
@@ -65,15 +79,15 @@ def test_the_demo_tells_its_story_and_the_readme_shows_it(tmp_path):
     assert (tmp_path / "demo" / "report.html").is_file()
     assert (tmp_path / "demo" / "stars.parquet").is_file()
     assert picture.stat().st_size > 0
-    before, after = README.split(BEGIN)[0], README.split(END)[1]
-    written = readme.read_text(encoding="utf-8")
+    before, after = DEMO.split(BEGIN)[0], DEMO.split(END)[1]
+    written = page.read_text(encoding="utf-8")
     assert written.startswith(before)
     assert written.endswith(after)
     same_commands = demo_commands(written) == [
         command.replace("--objects 300", "--objects 60").replace("--repeats 3", "--repeats 1")
-        for command in demo_commands(README)
+        for command in demo_commands(DEMO)
     ]
-    assert same_commands, "README shows other commands than the demo runs: python docs/make_demo.py"
+    assert same_commands, "docs/demo.md shows other commands than the demo runs: python docs/make_demo.py"
 
 
 def demo_commands(text: str) -> list[str]:
@@ -81,10 +95,10 @@ def demo_commands(text: str) -> list[str]:
     return [line for line in shown.splitlines() if line.startswith("$ ")]
 
 
-def test_the_readme_shows_a_whole_demo_that_says_it_is_simulated():
-    verbs = [command.split()[2] for command in demo_commands(README)]
+def test_the_page_shows_a_whole_demo_that_says_it_is_simulated():
+    verbs = [command.split()[2] for command in demo_commands(DEMO)]
     assert verbs == [*["simulate", "ingest"] * 3, "transfer", "transfer", "predict", "runs", "report"]
-    shown = README.split(BEGIN)[1].split(END)[0]
+    shown = DEMO.split(BEGIN)[1].split(END)[0]
     assert "eros → macho (simulated), labels 5%, 3 draws, 5 members" in shown
     assert "eros → hits (simulated), labels 5%, 3 draws, 5 members" in shown
 
@@ -92,7 +106,7 @@ def test_the_readme_shows_a_whole_demo_that_says_it_is_simulated():
 def test_the_make_targets_the_readme_names_exist():
     makefile = (ROOT / "Makefile").read_text()
     named = re.findall(r"\bmake ([a-z-]+)", README)
-    assert {"demo", "test"} <= set(named)
+    assert {"demo", "test", "docs"} <= set(named)
     for target in named:
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
 
