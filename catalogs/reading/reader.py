@@ -8,6 +8,7 @@ import pyarrow as pa
 from lcdvt.catalogs.reading.curves import RawCurves, join_curves, no_curves
 from lcdvt.catalogs.reading.detect import HEAD_BYTES, Match, TextFile, match_survey
 from lcdvt.catalogs.reading.files import printable, read_whole
+from lcdvt.catalogs.reading.peek import peek
 from lcdvt.catalogs.reading.text import read_texts
 from lcdvt.catalogs.survey import Survey
 from lcdvt.errors import InputFileError
@@ -71,7 +72,7 @@ def _opened(survey: Survey, piece: Piece) -> TextFile | RawCurves:
 
             return curves_from_table(survey, piece.match, piece.table, name)
         content = read_whole(piece.name) if piece.on_disk else piece.content
-        match = piece.match or match_survey(survey, name, content[:HEAD_BYTES])
+        match = piece.match or match_survey(survey, name, content[:HEAD_BYTES], peek(content[:HEAD_BYTES], content))
         if isinstance(match, str):
             return no_curves(f"{name} is not a light curve of {survey.name}: {match}.")
         if match.format.type == "text":

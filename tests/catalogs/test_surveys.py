@@ -17,7 +17,7 @@ GOOD = 'name = "mine"\nbands = ["g"]\n[[formats]]\nid = "{s}"\nfile_name = "(?P<
 
 
 def test_the_issue_s_surveys_are_built_in_and_cite_their_papers():
-    assert {"eros", "eros1", "macho", "hits"} <= set(builtin_names())
+    assert {"eros", "eros1-csv", "macho", "hits"} <= set(builtin_names())
     for survey in builtin_surveys():
         assert survey.citation
         assert survey.classes.keys() <= {*CANONICAL_CLASSES, "OTHER"}
@@ -91,9 +91,9 @@ def test_a_shared_format_asks_unless_the_folder_says(tmp_path: Path):
     for folder in ("somewhere", "catalina"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "all.csv").write_text("id,band,time,mag,err\n1,V_CSS,53000,15,0.1\n")
-    with pytest.raises(SurveyError, match="--survey"):
+    with pytest.raises(SurveyError, match="survey="):
         guess_survey(list_files([tmp_path / "somewhere"], set()))
-    assert guess_survey(list_files([tmp_path / "catalina"], set())).name == "catalina"
+    assert guess_survey(list_files([tmp_path / "catalina"], set())).name == "catalina-csv"
 
 
 def test_two_surveys_in_one_folder_ask_which(tmp_path: Path):

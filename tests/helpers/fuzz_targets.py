@@ -95,7 +95,7 @@ def _text_targets() -> Iterator[Target]:
         "macho bulk dump": ("macho", "F_1.2", bulk),
         "hits .dat": ("hits", "Blind15A_01_N1_0001_0002_g.dat", hits_text(LONG)),
         "hits psf csv": ("hits", "Blind15A_01_N1_0001_0002_psf_ff.csv", hits_psf_text(LONG)),
-        "catalina csv": ("catalina", "catalina.csv", _long_csv().decode()),
+        "catalina csv": ("catalina-csv", "catalina.csv", _long_csv().decode()),
     }
     for name, (survey, file, text) in examples.items():
         read = partial(_to_epochs, find_survey(survey), name=file)
