@@ -113,13 +113,15 @@ def match_survey(survey: Survey, name: str, head: bytes, table: TableHead | None
     table
         What `lcdvt.catalogs.reading.peek` found in a file that is no text; None to go by the first bytes alone.
     """
-    reasons = []
+    reasons: dict[str, list[str]] = {}
     for form in survey.formats:
         match = match_format(form, name, head, table)
         if isinstance(match, Match):
             return match
-        reasons.append(f"{form.name}: {match}" if len(survey.formats) > 1 else match)
-    return "; ".join(reasons)
+        reasons.setdefault(match, []).append(form.name)
+    if len(reasons) == 1:
+        return next(iter(reasons))
+    return "; ".join(f"{names[0]}: {reason}" for reason, names in reasons.items())
 
 
 def match_format(form: Format, name: str, head: bytes, table: TableHead | None = None) -> Match | str:

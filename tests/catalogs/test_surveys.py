@@ -54,7 +54,7 @@ def test_the_good_description_itself_is_accepted():
 
 def test_an_unknown_survey_lists_the_known():
     with pytest.raises(SurveyError, match="macho") as refusal:
-        find_survey("kepler")
+        find_survey("hubble")
     assert "surveys new" in str(refusal.value)
 
 
