@@ -6,6 +6,7 @@ yields (object, band, MJD, magnitude, error) of every epoch that may be used.
 
 import csv
 import gzip
+import itertools
 import json
 import math
 import re
@@ -178,7 +179,7 @@ def neowise_rows(path: Path) -> Iterator[Row]:
     edges = [place for place, letter in enumerate(header) if letter == "|"]
     names = [name.strip() for name in header.strip("|").split("|")]
     for line in rest[3:]:  # cut at the bars, as IPAC's definition says, not at the blanks
-        cells = [line[a + 1 : b + 1].strip() for a, b in zip(edges, edges[1:], strict=False)]
+        cells = [line[a + 1 : b + 1].strip() for a, b in itertools.pairwise(edges)]
         row = dict(zip(names, cells, strict=True))
         if row["qual_frame"] != "0" and row["cc_flags"] == "0000":
             for band in ("w1", "w2"):
@@ -446,3 +447,38 @@ def test_a_whole_collection_keeps_bands_and_eras_of_a_star_together(today, works
     }
     assert result.totals["objects"] == 3
     assert len(result.problems) == 2  # the two READMEs
+
+
+PERIODS = {
+    "ogle": {"OGLE-LMC-CEP-0227": 3.7970782, "OGLE-LMC-CEP-0005": 5.6119491, "lmc_sc10.95827": 1.97446},
+    "ztf/irsa/dde60-zg1.csv": {"657105200011802": 1.776396},
+    "sdss_s82": {"4099": 0.641754351271, "27887": 0.31149403602, "98874": 0.738329601782},
+    "asas3/t_sex_asas3_vband.txt": {"095328+0203.4": 0.3247},
+    "asas3/x_ari_asas3_vband.txt": {"030831+1026.8": 0.6511},
+    "crts/sss_dr2": {"3039001008411": 0.51438, "3041001010523": 0.589281, "3043001016067": 0.333486},
+}
+"""Periods in days from the catalogues that the files' READMEs name."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PERIODS)
+def test_known_periods_come_out(name, today, workspace):
+    options = {"survey": "ogle"} if name == "ogle" else {}  # its folder has a README, which is of no survey
+    found = lcdvt.ingest(today / name, jobs=1, **options)
+    periods = lcdvt.open_survey(found.name).features().set_index("object_id")["Period"]
+    for star, expected in PERIODS[name].items():
+        ratio = periods[star] / expected
+        assert min(abs(ratio - 1), abs(ratio - 0.5)) < 3e-4, (star, periods[star], expected)
+
+
+def test_the_dates_of_catalina_fold_at_the_period_that_ztf_finds(today, workspace):
+    """116 epochs of an Algol are too few for the period finder; the folded curve is smooth all the same."""
+    lcdvt.ingest(today / "crts" / "dde60-crts.csv", clean="none", features="none", jobs=1)
+    epochs = stored("catalina")["1132023090438", "V_CSS"]
+
+    def length(period: float) -> float:
+        folded = [mag for _, mag in sorted((mjd / period % 1, mag) for mjd, mag, _ in epochs)]
+        return sum(abs(a - b) for a, b in itertools.pairwise(folded))
+
+    others = sorted(length(1.2 + 0.0137 * step) for step in range(100))
+    assert length(1.776396) < 0.8 * others[0]
