@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
+from lcdvt.catalogs.crosswalk import class_by_scheme, crosswalk
 from lcdvt.errors import SurveyError
 from lcdvt.names import CANONICAL_CLASSES
 
@@ -287,6 +288,8 @@ class Survey:
     clean: str | tuple[dict[str, Any], ...] = "fats"
     classes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     class_folders: tuple[str, ...] = ()
+    class_scheme: str = ""
+    """The names that labels of this survey follow besides `classes`: a scheme of `lcdvt.catalogs.crosswalk`."""
     toml: str = field(default="", compare=False, repr=False)
     """The text it was read from, kept beside the survey's data."""
 
@@ -306,6 +309,10 @@ class Survey:
             raise SurveyError(f"survey {self.name!r}: pairing_days = {self.pairing_days}: zero or more days.")
         if self.magnitude_kind not in MAGNITUDE_KINDS:
             raise SurveyError(f"survey {self.name!r}: magnitude.kind: use one of {', '.join(MAGNITUDE_KINDS)}.")
+        if self.class_scheme and self.class_scheme not in crosswalk():
+            raise SurveyError(
+                f"survey {self.name!r}: class_scheme = {self.class_scheme!r}: use one of {', '.join(crosswalk())}."
+            )
         for form in self.formats:
             unknown = {band.band for band in form.wide} | ({form.band} - {""}) | set(form.band_names.values())
             unknown |= {flag.band for flag in form.flags} - {""}
@@ -324,6 +331,11 @@ class Survey:
                     "give err, or magnitude.constant_error."
                 )
 
+    @cached_property
+    def has_tables(self) -> bool:
+        """Say whether some format is no text."""
+        return any(form.type != "text" for form in self.formats)
+
     def time_shift(self, form: Format) -> float:
         """Return the days from a date in this format to one in the survey's own system."""
         if not form.time_system:
@@ -336,7 +348,10 @@ class Survey:
 
     def canonical_class(self, survey_label: str) -> str:
         """Translate the survey's own class name; one without translation keeps its name."""
-        return self._class_of.get(survey_label.strip().casefold(), survey_label.strip())
+        name = survey_label.strip()
+        own = self._class_of.get(name.casefold())
+        by_scheme = class_by_scheme(self.class_scheme, name) if self.class_scheme and own is None else None
+        return own or by_scheme or name
 
     def folder_class(self, folder: str) -> str | None:
         """Return the class a folder of this name stands for, if any.

@@ -22,7 +22,7 @@ _TIME_KEYS: Final = {"system": TEXT, "zero_point": NUMBER, "scale": TEXT, "expos
 _MAGNITUDE_KEYS: Final = {"kind": TEXT, "flux_zero_point": NUMBER, "constant_error": NUMBER}
 _SENTINEL_KEYS: Final = {"mag": NUMBERS, "err": NUMBERS}
 _TOP_KEYS: Final = {
-    **dict.fromkeys(("name", "title", "citation"), TEXT),
+    **dict.fromkeys(("name", "title", "citation", "class_scheme"), TEXT),
     **dict.fromkeys(("bands", "class_folders"), TEXTS),
     **dict.fromkeys(("time", "magnitude", "sentinels", "classes"), TABLE),
     **{"period_range": NUMBERS, "pairing_days": NUMBER, "clean": "", "formats": ""},
@@ -127,6 +127,7 @@ def survey_from_toml(text: str, where: str) -> Survey:
                 name: tuple(str(alias) for alias in aliases) for name, aliases in table.get("classes", {}).items()
             },
             class_folders=tuple(table.get("class_folders", ())),
+            class_scheme=table.get("class_scheme", ""),
             toml=text,
         )
     except KeyError as error:

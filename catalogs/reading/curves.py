@@ -117,6 +117,7 @@ def object_from_groups(match: Match, name: str, survey: Survey) -> RawObject:
         ra,
         _number(groups.get("dec", "nan")),
         bands_in_file=bands,
+        survey_label=groups.get("label"),
         joined=match.format.joined,
     )
 

@@ -72,7 +72,9 @@ def _opened(survey: Survey, piece: Piece) -> TextFile | RawCurves:
 
             return curves_from_table(survey, piece.match, piece.table, name)
         content = read_whole(piece.name) if piece.on_disk else piece.content
-        match = piece.match or match_survey(survey, name, content[:HEAD_BYTES], peek(content[:HEAD_BYTES], content))
+        head = content[:HEAD_BYTES]
+        table = peek(head, content) if survey.has_tables and not piece.match else None
+        match = piece.match or match_survey(survey, name, head, table)
         if isinstance(match, str):
             return no_curves(f"{name} is not a light curve of {survey.name}: {match}.")
         if match.format.type == "text":

@@ -65,7 +65,10 @@ def _in_magnitudes(
     survey: Survey, form: Format, one: BandColumns, column: Callable[[Column], Floats], rows: int
 ) -> tuple[Floats, Floats]:
     value = column(one.mag)
-    constant = np.full(rows, np.nan if survey.constant_error is None else survey.constant_error)
+    if one.err is None:
+        constant = np.full(rows, np.nan if survey.constant_error is None else survey.constant_error)
+    elif one.flux is None and not survey.is_flux(form):
+        return value, column(one.err)  # nearly every format: nothing to compute
     with np.errstate(invalid="ignore", divide="ignore"):
         if survey.is_flux(form):
             zero: float | Floats = survey.flux_zero_point if form.flux_zero_point is None else form.flux_zero_point
@@ -77,8 +80,8 @@ def _in_magnitudes(
             return mag, err if one.err is None else _POGSON * err / value
         if one.err is None:
             return value, constant
-        err = column(one.err)
-        return value, err if one.flux is None else _POGSON * err / column(one.flux)
+        flux = column(one.flux) if one.flux is not None else np.ones(rows)
+        return value, _POGSON * column(one.err) / flux
 
 
 def _apparent(

@@ -140,3 +140,32 @@ def test_the_manuals_example_and_keys_are_true():
     assert len(find_rule(described.clean, "steps")) == len(STEPS)
     for key in fields(Format):
         assert re.search(rf"`{key.name}\b", manual), key.name
+
+
+def test_the_crosswalk_knows_the_names_of_the_great_catalogues():
+    from lcdvt.catalogs.crosswalk import class_by_scheme, crosswalk
+
+    assert set(crosswalk()) == {"ogle", "gcvs", "gaia", "scope", "simbad"}
+    for names in crosswalk().values():
+        assert set(names.values()) <= {*CANONICAL_CLASSES, "OTHER"}
+        assert {"CEP", "EB", "LPV", "RRLYR"} <= set(names.values())
+    names = {"RRAB/BL": "RRLYR", "EA/SD:": "EB", "M:": "LPV", "EW|ELL": "EB", "DCEP(B)": "CEP", "acv": "OTHER"}
+    assert {name: class_by_scheme("gcvs", name) for name in names} == names
+    assert class_by_scheme("gaia", "ACV|CP|MCP|ROAM|ROAP|SXARI") == "OTHER"
+    assert class_by_scheme("simbad", "RR*") == "RRLYR"
+    assert class_by_scheme("gcvs", "nonsense") is None
+
+
+def test_a_survey_s_own_names_come_before_its_scheme():
+    toml = GOOD.replace("[[formats]]", 'class_scheme = "gcvs"\n[classes]\nOTHER = ["SR"]\n[[formats]]')
+    survey = survey_from_toml(toml, "mine.toml")
+    assert [survey.canonical_class(name) for name in ("SR", "Mira", "M", "rrab", "XX")] == [
+        "OTHER",
+        "Mira",
+        "LPV",
+        "RRLYR",
+        "XX",
+    ]
+    assert survey.folder_class("M") is None  # a folder of that name is a field more often than a class
+    with pytest.raises(SurveyError, match="class_scheme"):
+        survey_from_toml(toml.replace("gcvs", "mine"), "mine.toml")

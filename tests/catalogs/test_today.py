@@ -447,6 +447,9 @@ def test_a_whole_collection_keeps_bands_and_eras_of_a_star_together(today, works
     }
     assert result.totals["objects"] == 3
     assert len(result.problems) == 2  # the two READMEs
+    labels = lcdvt.open_survey("ogle").objects().set_index("object_id")["label"]
+    assert labels[["OGLE-LMC-CEP-0005", "OGLE-LMC-CEP-0227"]].tolist() == ["CEP", "CEP"]  # the names say so
+    assert labels.isna()["lmc_sc10.95827"]
 
 
 PERIODS = {
