@@ -17,7 +17,9 @@ from pathlib import Path
 import pytest
 
 import lcdvt
+from lcdvt.catalogs.registry import find_survey
 from lcdvt.errors import LcdvtError
+from lcdvt.ingestion.new_survey import new_survey
 
 Row = tuple[str, str, float, float, float]
 Rows = Callable[[Path], Iterable[Row]]
@@ -485,3 +487,13 @@ def test_the_dates_of_catalina_fold_at_the_period_that_ztf_finds(today, workspac
 
     others = sorted(length(1.2 + 0.0137 * step) for step in range(100))
     assert length(1.776396) < 0.8 * others[0]
+
+
+@pytest.mark.parametrize("name", READ)
+def test_surveys_new_writes_a_description_that_reads_the_file_like_the_built_in_one(name, today, tmp_path):
+    made = new_survey("mine", today / name, tmp_path / "mine.toml")
+    built_in = find_survey(READ[name][0])
+    assert (made.survey.name, made.survey.bands, made.survey.time) == ("mine", built_in.bands, built_in.time)
+    assert len(made.survey.formats) == 1
+    assert made.survey.formats[0] in built_in.formats
+    assert made.epochs == sum(map(len, counted(READ[name][1](today / name)).values()))
