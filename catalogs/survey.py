@@ -147,6 +147,9 @@ class Format:
     flags: tuple[Flag, ...] = ()
     joined: bool = False
     newest: str = ""
+    dates_file: str = ""
+    dates_on: str = ""
+    refused: str = ""
 
     def __post_init__(self) -> None:
         where = f"format {self.name!r}"
@@ -162,6 +165,8 @@ class Format:
             )
         if self.header not in (True, False, "comment", "ipac"):
             raise SurveyError(f'{where}: header = {self.header!r}: use true, false, "comment" or "ipac".')
+        if self.dates_file and (not self.dates_on or self.type != "parquet"):
+            raise SurveyError(f"{where}: dates_file needs dates_on, and a format of type parquet.")
         difference = (self.reference, self.reference_err, self.sign)
         if any(difference) and not all(difference):
             raise SurveyError(f"{where}: a difference needs reference, reference_err and sign: give all three.")
@@ -169,7 +174,7 @@ class Format:
             raise SurveyError(f"{where}: kind = {self.kind!r}: use one of {', '.join(MAGNITUDE_KINDS)}.")
         if len(self.comment.encode()) > 1:
             raise SurveyError(f"{where}: comment = {self.comment!r}: give one character.")
-        for key in ("head", "file_name", "path"):
+        for key in ("head", "file_name", "path", "dates_file"):
             try:
                 re.compile(getattr(self, key))
             except re.error as error:
@@ -225,7 +230,7 @@ class Format:
         """Every column the reader needs."""
         wide = [column for band in self.wide for column in (band.mag, band.err, band.time, band.flux)]
         plain = (
-            None if self.each_band_has_its_time else self.time,
+            None if self.each_band_has_its_time else self.dates_on or self.time,
             self.mag,
             self.err,
             self.band_column,

@@ -34,8 +34,8 @@ def describe_known(name: str, path: Path, survey: Survey, form: Format) -> str:
     chosen = formats[survey.formats.index(form)]
     # A function, because a backslash in a replacement text would mean something.
     top = _NAME.sub(lambda _: f"name = {quoted(name)}", top, count=1)
-    note = f"# {quoted(path.name)} has the format {form.name!r} of the built-in survey {survey.name!r}: this is its description.\n"
-    return note + top + chosen
+    note = f"# {quoted(path.name)} has the format {form.name!r} of the built-in survey {survey.name!r}:\n"
+    return f"{note}# this is its description.\n{top}{chosen}"
 
 
 def beginning(path: Path, form: Format) -> tuple[bytes, bool]:

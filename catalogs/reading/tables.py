@@ -23,6 +23,7 @@ from lcdvt.catalogs.reading.curves import (
     no_curves,
     object_from_groups,
 )
+from lcdvt.catalogs.reading.dates_beside import dates_of
 from lcdvt.catalogs.reading.detect import Match
 from lcdvt.catalogs.reading.nested import flat_names, flattened, stored_columns
 from lcdvt.catalogs.reading.records import record_table
@@ -141,7 +142,13 @@ def _curves(survey: Survey, match: Match, table: pa.Table, name: str) -> RawCurv
     if rows == 0:
         return no_curves(f"{name} holds no epochs.")
     negative = np.isin(_words(table, form.sign), NEGATIVE_SIGNS) if form.sign is not None else None
-    times, mags, errs = measured(survey, form, lambda column: _floats(table, column), rows, negative)
+
+    def numbers(column: Column) -> NDArray[np.float64]:
+        if form.dates_file and column == form.time:
+            return dates_of(form, _floats(table, form.dates_on), name)
+        return _floats(table, column)
+
+    times, mags, errs = measured(survey, form, numbers, rows, negative)
     ra, dec = (np.full(rows, np.nan) if axis is None else _floats(table, axis) for axis in (form.ra, form.dec))
     labels = table[str(form.label)].cast(pa.string()).to_pylist() if form.label is not None else [None] * rows
     problems: list[str] = []

@@ -78,7 +78,9 @@ def _holds_many(survey: Survey, path: Path) -> bool:
         match = match_survey(survey, str(path), head, peek(head, path))
     except InputFileError:
         return False
-    return isinstance(match, Match) and match.format.many_objects and match.format.type in ("text", "parquet")
+    if not isinstance(match, Match) or match.format.refused:
+        return False
+    return match.format.many_objects and match.format.type in ("text", "parquet")
 
 
 def _object_key(survey: Survey, name: str) -> str | None:

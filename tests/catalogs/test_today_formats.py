@@ -24,11 +24,13 @@ from helpers.today_files import (
 from hypothesis import given
 from hypothesis import strategies as st
 
+import lcdvt
 from lcdvt.catalogs.reading.detect import HEAD_BYTES, Match, match_survey
 from lcdvt.catalogs.reading.peek import peek
 from lcdvt.catalogs.reading.reader import read_file
 from lcdvt.catalogs.registry import builtin_surveys
 from lcdvt.epochs.block import EpochBlock, block_from_raw
+from lcdvt.errors import LcdvtError
 
 POGSON = 2.5 / math.log(10)
 
@@ -233,3 +235,27 @@ def test_an_archive_member_and_a_relative_path_tell_the_band(tmp_path: Path, mon
     monkeypatch.chdir(tmp_path / "I")
     block = read(text, "OGLE-LMC-CEP-0001.dat", "ogle")
     assert block.bands[int(block.segment_band[0])] == "I"
+
+
+@pytest.mark.parametrize(("on", "table"), [("visit", "Visit.parquet"), ("ccdVisitId", "CcdVisit_dp02.parquet")])
+def test_rubin_s_forced_sources_find_their_dates_in_the_table_of_visits(on, table, tmp_path, workspace):
+    visits = [2025110300243, 2025110300244, 2025110300245]
+    forced = {
+        "objectId": [1, 1, 2],
+        on: [visits[1], visits[0], 7],
+        "band": ["g", "r", "g"],
+        "psfFlux": [1000.0, 100.0, 100.0],
+        "psfFluxErr": [1.0, 1.0, 1.0],
+        "psfFlux_flag": [False, False, False],
+    }
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "ForcedSource.parquet").write_bytes(parquet(forced))
+    with pytest.raises(LcdvtError, match=r"ForcedSource\.parquet has no dates: put the table of exposures beside it"):
+        lcdvt.ingest(tmp_path / "in", features="none", jobs=1)
+    dates = {on: visits, "expMidptMJD": [60982.25, 60982.5, 60982.75]}
+    (tmp_path / "in" / table).write_bytes(parquet(dates))
+    result = lcdvt.ingest(tmp_path / "in", clean="none", features="none", jobs=1)
+    assert result.problems == []
+    (epochs,) = lcdvt.open_survey("lsst").iter_epochs()
+    assert epochs[["object_id", "band", "mjd"]].to_numpy().tolist() == [["1", "g", 60982.5], ["1", "r", 60982.25]]
+    assert result.totals["dropped_epochs"] == {"missing value or sentinel": 1}
