@@ -107,7 +107,7 @@ def ingest_surveys(folder: Path, workspace: Path, names: tuple[str, str], featur
             print(f"ingesting {name}", flush=True)
             source = folder / name
             curves, labels = source / "lightcurves.csv.gz", source / "labels.csv"
-            ingest(curves, survey=name, catalog=labels, data=workspace, features=features)
+            ingest(curves, survey=f"{name}-csv", name=name, catalog=labels, data=workspace, features=features)
 
 
 def ask_model(setting: Setting, asked: NDArray[np.int64]) -> Opinions:

@@ -68,7 +68,7 @@ def ingest_surveys(folder: Path, workspace: Path, features: str) -> None:
             print(f"ingesting {name}", flush=True)
         source = folder / name
         curves, labels = source / "lightcurves.csv.gz", source / "labels.csv"
-        ingest(curves, survey=name, catalog=labels, data=workspace, features=features)
+        ingest(curves, survey=f"{name}-csv", name=name, catalog=labels, data=workspace, features=features)
 
 
 def is_unseen(object_id: str) -> bool:

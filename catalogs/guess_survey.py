@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from lcdvt.catalogs.reading.detect import HEAD_BYTES, Match, match_survey
+from lcdvt.catalogs.reading.detect import HEAD_BYTES, Match, TableHead, match_survey
 from lcdvt.catalogs.reading.files import InputFile, archive_members, open_stream
+from lcdvt.catalogs.reading.peek import peek
 from lcdvt.catalogs.registry import builtin_surveys
 from lcdvt.catalogs.survey import Survey
 from lcdvt.errors import InputFileError, SurveyError
@@ -23,11 +24,11 @@ def guess_survey(files: Sequence[InputFile]) -> Survey:
     ]
     candidates: dict[str, Survey] = {}
     refusal = ""
-    for name, head in _heads(sample):
-        answers = {survey.name: match_survey(survey, name, head) for survey in builtin_surveys()}
+    for name, head, table in _heads(sample):
+        answers = {survey.name: match_survey(survey, name, head, table) for survey in builtin_surveys()}
         matching = [survey for survey in builtin_surveys() if isinstance(answers[survey.name], Match)]
         if len(matching) > 1:
-            named = [survey for survey in matching if survey.name in _folder_names(name)]
+            named = [survey for survey in matching if survey.name.removesuffix("-csv") in _folder_names(name)]
             matching = named if len(named) == 1 else matching
         candidates |= {survey.name: survey for survey in matching}
         if not matching and not refusal:
@@ -44,18 +45,19 @@ def _folder_names(name: str) -> set[str]:
     return {part.lower() for part in Path(name).absolute().parts}
 
 
-def _heads(files: list[InputFile]) -> Iterator[tuple[str, bytes]]:
+def _heads(files: list[InputFile]) -> Iterator[tuple[str, bytes, TableHead | None]]:
     for file in files:
         try:
             if file.is_archive:
                 for count, member in enumerate(archive_members(file.path)):
                     if not member.refused:
-                        yield member.name, member.content[:HEAD_BYTES]
+                        head = member.content[:HEAD_BYTES]
+                        yield member.name, head, peek(head, member.content)
                     if count >= MEMBERS_LOOKED_AT:
                         break
             else:
                 with open_stream(file.path) as stream:
                     head = stream.read(HEAD_BYTES)
-                yield str(file.path), head
+                yield str(file.path), head, peek(head, file.path)
         except InputFileError:
             continue  # ingest itself names every file it cannot read

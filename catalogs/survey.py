@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
+from lcdvt.catalogs.crosswalk import class_by_scheme, crosswalk
 from lcdvt.errors import SurveyError
 from lcdvt.names import CANONICAL_CLASSES
 
@@ -17,7 +18,8 @@ JULIAN_SYSTEMS: Final = ("JD", "HJD", "BJD")
 MODIFIED_SYSTEMS: Final = ("MJD", "HMJD", "BMJD")
 ANY_DAYS: Final = "days"
 TIME_SCALES: Final = ("utc", "tai", "tt", "tdb", "tcb", "tcg", "ut1", "local")
-TABLE_TYPES: Final = ("parquet", "fits", "votable")
+TABLE_TYPES: Final = ("parquet", "fits", "votable", "json", "avro")
+EXPOSURE_MOMENTS: Final = ("", "start", "middle")
 MAGNITUDE_KINDS: Final = ("calibrated", "instrumental", "flux")
 SEPARATOR_NAMES: Final = {"whitespace": None, "tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 
@@ -36,6 +38,8 @@ class TimeSystem:
     system: str = "MJD"
     zero_point: float = 0.0
     scale: str = "utc"
+    exposure: str = ""
+    """Which moment of the exposure the date is: its start or its middle; empty where nobody says."""
 
     def __post_init__(self) -> None:
         shorthand = re.fullmatch(r"([A-Z]+)\s*[-−]\s*([0-9.]+)", self.system)
@@ -44,6 +48,8 @@ class TimeSystem:
             object.__setattr__(self, "zero_point", float(shorthand[2]))
         if self.scale not in TIME_SCALES:
             raise SurveyError(f"time.scale = {self.scale!r} is not known: use one of {', '.join(TIME_SCALES)}.")
+        if self.exposure not in EXPOSURE_MOMENTS:
+            raise SurveyError(f"time.exposure = {self.exposure!r} is not known: use start or middle.")
         known = (*JULIAN_SYSTEMS, *MODIFIED_SYSTEMS, ANY_DAYS)
         if self.system not in known:
             raise SurveyError(f"time.system = {self.system!r} is not known: use one of {', '.join(known)}.")
@@ -56,7 +62,8 @@ class TimeSystem:
     def describe(self) -> str:
         """Say the time system in words."""
         zero = f" − {self.zero_point:g}" if self.zero_point else ""
-        return f"{self.system}{zero} ({self.scale})"
+        moment = f", {self.exposure} of the exposure" if self.exposure else ""
+        return f"{self.system}{zero} ({self.scale}{moment})"
 
 
 @dataclass(frozen=True)
@@ -66,6 +73,34 @@ class BandColumns:
     band: str
     mag: Column
     err: Column | None = None
+    time: Column | None = None
+    """The band's own date, where the bands of a row were not observed together."""
+    flux: Column | None = None
+    """The flux that `err` is the error of, beside a magnitude without an error of its own."""
+
+
+@dataclass(frozen=True)
+class Flag:
+    """A column that says which rows not to use.
+
+    A row is flagged if its number has one of the `bits`, if its text is among `drop`, or if it is not among `keep`.
+    """
+
+    column: Column
+    bits: int = 0
+    keep: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    band: str = ""
+    """The one band of a wide row that it is about; empty for all."""
+
+    def __post_init__(self) -> None:
+        if (self.bits > 0) + bool(self.keep) + bool(self.drop) != 1:
+            raise SurveyError(f"flags: column {self.column!r}: give one of bits, keep and drop.")
+
+    @property
+    def reason(self) -> str:
+        """Why an epoch was left out, for the counts."""
+        return f"flagged in {self.column}" if isinstance(self.column, str) else f"flagged in column {self.column}"
 
 
 @dataclass(frozen=True)
@@ -97,6 +132,24 @@ class Format:
     label: Column | None = None
     wide: tuple[BandColumns, ...] = ()
     band_names: dict[str, str] = field(default_factory=dict)
+    path: str = ""
+    keywords: tuple[str, ...] = ()
+    time_system: str = ""
+    kind: str = ""
+    flux_zero_point: float | None = None
+    zero_point_column: Column | None = None
+    flux: Column | None = None
+    limit: Column | None = None
+    limit_without_error: bool = False
+    reference: Column | None = None
+    reference_err: Column | None = None
+    sign: Column | None = None
+    flags: tuple[Flag, ...] = ()
+    joined: bool = False
+    newest: str = ""
+    dates_file: str = ""
+    dates_on: str = ""
+    refused: str = ""
 
     def __post_init__(self) -> None:
         where = f"format {self.name!r}"
@@ -110,11 +163,18 @@ class Format:
             raise SurveyError(
                 f"{where}: separator = {self.separator!r}: give one character or {', '.join(SEPARATOR_NAMES)}."
             )
-        if self.header not in (True, False, "comment"):
-            raise SurveyError(f'{where}: header = {self.header!r}: use true, false or "comment".')
+        if self.header not in (True, False, "comment", "ipac"):
+            raise SurveyError(f'{where}: header = {self.header!r}: use true, false, "comment" or "ipac".')
+        if self.dates_file and (not self.dates_on or self.type != "parquet"):
+            raise SurveyError(f"{where}: dates_file needs dates_on, and a format of type parquet.")
+        difference = (self.reference, self.reference_err, self.sign)
+        if any(difference) and not all(difference):
+            raise SurveyError(f"{where}: a difference needs reference, reference_err and sign: give all three.")
+        if self.kind not in ("", *MAGNITUDE_KINDS):
+            raise SurveyError(f"{where}: kind = {self.kind!r}: use one of {', '.join(MAGNITUDE_KINDS)}.")
         if len(self.comment.encode()) > 1:
             raise SurveyError(f"{where}: comment = {self.comment!r}: give one character.")
-        for key in ("head", "file_name"):
+        for key in ("head", "file_name", "path", "dates_file"):
             try:
                 re.compile(getattr(self, key))
             except re.error as error:
@@ -140,12 +200,14 @@ class Format:
     @cached_property
     def pattern_groups(self) -> tuple[str, ...]:
         """Names that the file's name and first lines provide."""
-        return (*re.compile(self.file_name).groupindex, *re.compile(self.head).groupindex)
+        patterns = (self.file_name, self.head, self.path)
+        return (*(name for pattern in patterns for name in re.compile(pattern).groupindex), *self.keywords)
 
     @property
     def band_in_head_only(self) -> bool:
         """Say whether only the first lines tell the band, and nothing tells which files belong together."""
-        return "band" in re.compile(self.head).groupindex and not re.compile(self.file_name).groupindex
+        names_the_star = re.compile(self.file_name).groupindex or re.compile(self.path).groupindex
+        return "band" in re.compile(self.head).groupindex and not names_the_star
 
     @cached_property
     def id_fields(self) -> tuple[str, ...]:
@@ -166,26 +228,42 @@ class Format:
     @cached_property
     def used_columns(self) -> tuple[Column, ...]:
         """Every column the reader needs."""
-        wide = [column for band in self.wide for column in (band.mag, band.err)]
+        wide = [column for band in self.wide for column in (band.mag, band.err, band.time, band.flux)]
         plain = (
-            self.time,
+            None if self.each_band_has_its_time else self.dates_on or self.time,
             self.mag,
             self.err,
             self.band_column,
             self.ra,
             self.dec,
             self.label,
+            self.zero_point_column,
+            self.flux,
+            self.limit,
+            self.reference,
+            self.reference_err,
+            self.sign,
+            *(flag.column for flag in self.flags),
             *wide,
             *self.id_columns,
         )
         return tuple(dict.fromkeys(column for column in plain if column is not None))
 
     @cached_property
-    def magnitude_columns(self) -> tuple[tuple[Column, Column | None], ...]:
-        """The columns of magnitude and error: one pair per band of a wide row, one pair for all bands of a long one."""
+    def each_band_has_its_time(self) -> bool:
+        """Say whether every band of a wide row has a date of its own."""
+        return bool(self.wide) and all(band.time is not None for band in self.wide)
+
+    @cached_property
+    def measurements(self) -> tuple[BandColumns, ...]:
+        """The columns of each measurement in a row: one per band of a wide row, one for all bands of a long one."""
         if self.wide:
-            return tuple((band.mag, band.err) for band in self.wide)
-        return ((self.mag, self.err),) if self.mag is not None else ()
+            return self.wide
+        return (BandColumns("", self.mag, self.err, None, self.flux),) if self.mag is not None else ()
+
+    def time_column(self, measured: BandColumns) -> Column:
+        """Return the column of the date of one of the measurements."""
+        return self.time if measured.time is None else measured.time
 
     @cached_property
     def splits_objects_by_band(self) -> bool:
@@ -215,6 +293,8 @@ class Survey:
     clean: str | tuple[dict[str, Any], ...] = "fats"
     classes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     class_folders: tuple[str, ...] = ()
+    class_scheme: str = ""
+    """The names that labels of this survey follow besides `classes`: a scheme of `lcdvt.catalogs.crosswalk`."""
     toml: str = field(default="", compare=False, repr=False)
     """The text it was read from, kept beside the survey's data."""
 
@@ -234,9 +314,16 @@ class Survey:
             raise SurveyError(f"survey {self.name!r}: pairing_days = {self.pairing_days}: zero or more days.")
         if self.magnitude_kind not in MAGNITUDE_KINDS:
             raise SurveyError(f"survey {self.name!r}: magnitude.kind: use one of {', '.join(MAGNITUDE_KINDS)}.")
+        if self.class_scheme and self.class_scheme not in crosswalk():
+            raise SurveyError(
+                f"survey {self.name!r}: class_scheme = {self.class_scheme!r}: use one of {', '.join(crosswalk())}."
+            )
         for form in self.formats:
             unknown = {band.band for band in form.wide} | ({form.band} - {""}) | set(form.band_names.values())
+            unknown |= {flag.band for flag in form.flags} - {""}
             unknown -= set(self.bands)
+            if form.time_system:
+                TimeSystem(form.time_system)  # refuses an unknown one
             if unknown:
                 raise SurveyError(
                     f"survey {self.name!r}, format {form.name!r}: band {sorted(unknown)[0]!r} is not among "
@@ -249,9 +336,27 @@ class Survey:
                     "give err, or magnitude.constant_error."
                 )
 
+    @cached_property
+    def has_tables(self) -> bool:
+        """Say whether some format is no text."""
+        return any(form.type != "text" for form in self.formats)
+
+    def time_shift(self, form: Format) -> float:
+        """Return the days from a date in this format to one in the survey's own system."""
+        if not form.time_system:
+            return 0.0
+        return TimeSystem(form.time_system).offset_to_mjd - self.time.offset_to_mjd
+
+    def is_flux(self, form: Format) -> bool:
+        """Say whether this format's numbers are fluxes."""
+        return (form.kind or self.magnitude_kind) == "flux"
+
     def canonical_class(self, survey_label: str) -> str:
         """Translate the survey's own class name; one without translation keeps its name."""
-        return self._class_of.get(survey_label.strip().casefold(), survey_label.strip())
+        name = survey_label.strip()
+        own = self._class_of.get(name.casefold())
+        by_scheme = class_by_scheme(self.class_scheme, name) if self.class_scheme and own is None else None
+        return own or by_scheme or name
 
     def folder_class(self, folder: str) -> str | None:
         """Return the class a folder of this name stands for, if any.

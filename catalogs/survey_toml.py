@@ -3,33 +3,38 @@
 from pathlib import Path
 from typing import Any, Final
 
-from lcdvt.catalogs.survey import BandColumns, Format, Survey, TimeSystem
+from lcdvt.catalogs.survey import BandColumns, Flag, Format, Survey, TimeSystem
 from lcdvt.disk.limited_text import parse_toml
 from lcdvt.errors import SurveyError
 
 SURVEY_TOML_SIZE_LIMIT: Final = 1 << 20
 
-TEXT, NUMBER, WHOLE, TEXTS, NUMBERS, TABLE = (
+TEXT, NUMBER, WHOLE, TEXTS, NUMBERS, TABLE, TABLES = (
     "text",
     "a number",
     "a whole number",
     "a list of texts",
     "a list of numbers",
     "a table",
+    "a list of tables",
 )
-_TIME_KEYS: Final = {"system": TEXT, "zero_point": NUMBER, "scale": TEXT}
+_TIME_KEYS: Final = {"system": TEXT, "zero_point": NUMBER, "scale": TEXT, "exposure": TEXT}
 _MAGNITUDE_KEYS: Final = {"kind": TEXT, "flux_zero_point": NUMBER, "constant_error": NUMBER}
 _SENTINEL_KEYS: Final = {"mag": NUMBERS, "err": NUMBERS}
 _TOP_KEYS: Final = {
-    **dict.fromkeys(("name", "title", "citation"), TEXT),
+    **dict.fromkeys(("name", "title", "citation", "class_scheme"), TEXT),
     **dict.fromkeys(("bands", "class_folders"), TEXTS),
     **dict.fromkeys(("time", "magnitude", "sentinels", "classes"), TABLE),
     **{"period_range": NUMBERS, "pairing_days": NUMBER, "clean": "", "formats": ""},
 }
 _FORMAT_KEYS: Final = {
     **dict.fromkeys(("name", "type", "separator", "comment", "head", "file_name", "id", "band"), TEXT),
+    **dict.fromkeys(("path", "time_system", "kind", "newest", "dates_file", "dates_on", "refused"), TEXT),
+    **{"flux_zero_point": NUMBER, "keywords": TEXTS, "flags": TABLES},
     **dict.fromkeys(("skip_lines", "columns"), WHOLE),
     **dict.fromkeys(("header", "time", "mag", "err", "band_column", "ra", "dec", "label"), ""),
+    **dict.fromkeys(("zero_point_column", "flux", "limit", "limit_without_error", "joined"), ""),
+    **dict.fromkeys(("reference", "reference_err", "sign"), ""),
     **dict.fromkeys(("wide", "band_names"), TABLE),
 }
 
@@ -49,6 +54,8 @@ def _is(value: Any, kind: str) -> bool:
             return isinstance(value, list) and all(_is(each, NUMBER) for each in value)
         case "a table":
             return isinstance(value, dict)
+        case "a list of tables":
+            return isinstance(value, list) and all(isinstance(each, dict) for each in value)
     return True
 
 
@@ -69,9 +76,17 @@ def _format_from(table: dict[str, Any], where: str) -> Format:
     ):
         raise SurveyError(f"{where}: wide: write wide.<band> = {{ mag = …, err = … }}.")
     for band, columns in wide.items():
-        _take(columns, f"{where}: wide.{band}", {"mag": "", "err": ""})
-    bands = tuple(BandColumns(band, columns["mag"], columns.get("err")) for band, columns in wide.items())
-    return Format(**{**table, "name": str(table.get("name", "light curves")), "wide": bands})
+        _take(columns, f"{where}: wide.{band}", dict.fromkeys(("mag", "err", "time", "flux"), ""))
+    bands = tuple(BandColumns(band, **columns) for band, columns in wide.items())
+    flags = tuple(_flag_from(flag, f"{where}: flags") for flag in table.get("flags", ()))
+    lists = {"wide": bands, "flags": flags, "keywords": tuple(table.get("keywords", ()))}
+    return Format(**{**table, "name": str(table.get("name", "light curves")), **lists})
+
+
+def _flag_from(table: dict[str, Any], where: str) -> Flag:
+    _take(table, where, {"column": "", "bits": WHOLE, "keep": TEXTS, "drop": TEXTS, "band": TEXT})
+    words: dict[str, Any] = {key: tuple(value) for key, value in table.items() if isinstance(value, list)}
+    return Flag(**{**table, **words})
 
 
 def survey_from_toml(text: str, where: str) -> Survey:
@@ -112,6 +127,7 @@ def survey_from_toml(text: str, where: str) -> Survey:
                 name: tuple(str(alias) for alias in aliases) for name, aliases in table.get("classes", {}).items()
             },
             class_folders=tuple(table.get("class_folders", ())),
+            class_scheme=table.get("class_scheme", ""),
             toml=text,
         )
     except KeyError as error:

@@ -16,4 +16,5 @@ MISSING_WORDS: Final = (
     b"inf",
     b"-inf",
     b"+inf",
+    b"untrusted",
 )

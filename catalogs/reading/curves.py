@@ -28,6 +28,8 @@ class RawObject(NamedTuple):
     survey_label: str | None = None
     bands_in_file: tuple[int, ...] = ()
     """The band of a one-band file, so that a star's B and R files are no duplicates of each other."""
+    joined: bool = False
+    """Whether other files may hold more of the same star in the same band."""
 
 
 class RawEpochs(NamedTuple):
@@ -50,12 +52,14 @@ class RawCurves:
     """One sentence per object or file that was skipped."""
     dropped_objects: Counter[str] = field(default_factory=Counter)
     """How many objects were skipped, by reason."""
+    dropped_epochs: Counter[str] = field(default_factory=Counter)
+    """How many epochs the survey itself marks as not to be used, by mark."""
 
 
 def assemble(
     form: Format,
     object_index: NDArray[np.int32],
-    time: NDArray[np.float64],
+    times: list[NDArray[np.float64]],
     mags: list[NDArray[np.float64]],
     errs: list[NDArray[np.float64]],
     band_index: NDArray[np.int8],
@@ -67,13 +71,13 @@ def assemble(
     if form.wide:
         epochs = RawEpochs(
             np.concatenate([object_index] * len(mags)),
-            np.repeat(band_index, time.size),
-            np.concatenate([time] * len(mags)),
+            np.repeat(band_index, object_index.size),
+            np.concatenate(times),
             np.concatenate(mags),
             np.concatenate(errs),
         )
     else:
-        epochs = RawEpochs(object_index, band_index, time, mags[0], errs[0])
+        epochs = RawEpochs(object_index, band_index, times[0], mags[0], errs[0])
     if (object_index < 0).any():
         return take(epochs, epochs.object_index >= 0)
     return epochs
@@ -108,7 +112,13 @@ def object_from_groups(match: Match, name: str, survey: Survey) -> RawObject:
     band = band_of_file(match, survey)
     bands = (band,) if band is not None else ()
     return RawObject(
-        fill_template(match.format.id, groups), name, ra, _number(groups.get("dec", "nan")), bands_in_file=bands
+        fill_template(match.format.id, groups),
+        name,
+        ra,
+        _number(groups.get("dec", "nan")),
+        bands_in_file=bands,
+        survey_label=groups.get("label"),
+        joined=match.format.joined,
     )
 
 
@@ -146,6 +156,7 @@ def join_curves(parts: Iterable[RawCurves]) -> RawCurves:
     objects: list[RawObject] = []
     problems: list[str] = []
     dropped: Counter[str] = Counter()
+    dropped_epochs: Counter[str] = Counter()
     pieces: list[RawEpochs] = []
     shifts: list[int] = []
     for part in parts:
@@ -153,12 +164,13 @@ def join_curves(parts: Iterable[RawCurves]) -> RawCurves:
         objects.extend(part.objects)
         problems.extend(part.problems)
         dropped.update(part.dropped_objects)
+        dropped_epochs.update(part.dropped_epochs)
         pieces.append(part.epochs)
     if not pieces:
         return RawCurves([], no_curves("").epochs)
     if len(pieces) == 1:
-        return RawCurves(objects, pieces[0], problems, dropped)
+        return RawCurves(objects, pieces[0], problems, dropped, dropped_epochs)
     sizes = [piece.time.size for piece in pieces]
     joined = RawEpochs(*(np.concatenate(column) for column in zip(*pieces, strict=True)))
     shifted = joined.object_index + np.repeat(np.array(shifts, dtype=np.int32), sizes)
-    return RawCurves(objects, joined._replace(object_index=shifted), problems, dropped)
+    return RawCurves(objects, joined._replace(object_index=shifted), problems, dropped, dropped_epochs)

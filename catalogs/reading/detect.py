@@ -5,7 +5,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from lcdvt.catalogs.reading.files import bare_name
+from lcdvt.catalogs.reading.files import COMPRESSION_SUFFIXES, MEMBER_SEPARATOR, absolute_name, bare_name
 from lcdvt.catalogs.survey import SEPARATOR_NAMES, Column, Format, Survey
 from lcdvt.catalogs.vocabulary import MISSING_WORDS
 
@@ -13,6 +13,18 @@ HEAD_BYTES = 8192
 PATTERN_BYTES = 2048  # what a format looks for stands in its very first lines
 _BOM = b"\xef\xbb\xbf"
 TABLE_MAGIC = {"parquet": (b"PAR1",), "fits": (b"SIMPLE  =",), "votable": (b"<?xml", b"<VOTABLE")}
+TABLE_MAGIC |= {"json": (b"{", b"["), "avro": (b"Obj\x01",)}
+
+
+_POSITION_KEYWORDS = {"RA_OBJ": "ra", "DEC_OBJ": "dec"}
+
+
+class TableHead(NamedTuple):
+    """What a table says of itself before its rows."""
+
+    columns: tuple[str, ...]
+    keywords: dict[str, str]
+    """Header cards of a FITS file, PARAMs of a VOTable."""
 
 
 class TextLayout(NamedTuple):
@@ -65,7 +77,7 @@ def split_line(line: str, form: Format) -> list[str]:
     """Split a header line as the scanner would split a data line."""
     character = SEPARATOR_NAMES.get(form.separator, form.separator)
     if character is None:
-        return [field.strip('"') for field in line.split()]
+        return [field.strip('",') for field in line.split()]  # some write commas into the header line only
     try:
         fields = next(csv.reader([line], delimiter=character, skipinitialspace=True), [])
     except csv.Error:  # a carriage return within the line, or a field beyond all measure
@@ -89,29 +101,58 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def match_survey(survey: Survey, name: str, head: bytes) -> Match | str:
-    """Return which format of the survey this file has, or the reasons why it has none."""
-    reasons = []
+def match_survey(survey: Survey, name: str, head: bytes, table: TableHead | None = None) -> Match | str:
+    """Return which format of the survey this file has, or the reasons why it has none.
+
+    Parameters
+    ----------
+    survey, name
+        The survey, and the file's name with its folders.
+    head
+        The file's first bytes, decompressed.
+    table
+        What `lcdvt.catalogs.reading.peek` found in a file that is no text; None to go by the first bytes alone.
+    """
+    reasons: dict[str, list[str]] = {}
     for form in survey.formats:
-        match = match_format(form, name, head)
+        match = match_format(form, name, head, table)
         if isinstance(match, Match):
             return match
-        reasons.append(f"{form.name}: {match}" if len(survey.formats) > 1 else match)
-    return "; ".join(reasons)
+        reasons.setdefault(match, []).append(form.name)
+    if len(reasons) == 1:
+        return next(iter(reasons))
+    return "; ".join(f"{names[0]}: {reason}" for reason, names in reasons.items())
 
 
-def match_format(form: Format, name: str, head: bytes) -> Match | str:
+def match_format(form: Format, name: str, head: bytes, table: TableHead | None = None) -> Match | str:
     """Return the match of a file with a format, or the reason why it does not match."""
     if not head or head.isspace():
         return "the file is empty"
+    groups: dict[str, str] = {}
+    if form.path:
+        where = _compiled(form.path).search(whole_path(name))
+        if where is None:
+            return "its name and folder do not look like this format's"
+        groups = {key: value for key, value in where.groupdict().items() if value is not None}
     if form.type != "text":
         if not head.lstrip().startswith(TABLE_MAGIC[form.type]):
             return f"it does not begin like a {form.type} file"
-        groups = _name_groups(form, name)
+        groups |= _name_groups(form, name)
+        if table is not None:
+            absent = [str(column) for column in form.used_columns if str(column) not in table.columns]
+            if absent:
+                return f"it has no column {absent[0]!r}"
+            groups |= {key: table.keywords[key] for key in form.keywords if key in table.keywords}
+            groups |= {group: groups[key] for key, group in _POSITION_KEYWORDS.items() if key in groups}
+            if (
+                form.head
+                and _compiled(form.head).search("\n".join(f"{k}={v}" for k, v in table.keywords.items())) is None
+            ):
+                return "its header does not look like this format's"
         return _missing_group(form, name, groups) or Match(form, groups, None)
     if b"\0" in head:
         return "it is binary, not text"
-    groups = _name_groups(form, name)
+    groups |= _name_groups(form, name)
     if form.head:
         text = head_text(head[:PATTERN_BYTES])
         found = _compiled(form.head).search(text.replace("\r\n", "\n") if "\r" in text else text)
@@ -136,6 +177,12 @@ def _missing_group(form: Format, name: str, groups: dict[str, str]) -> str:
     return "its name and first lines do not tell the band" if needs_band and "band" not in groups else ""
 
 
+def whole_path(name: str) -> str:
+    """Return a file's path from the root, through an archive too, without a compression suffix."""
+    whole = absolute_name(name).replace(MEMBER_SEPARATOR, "/")
+    return whole.rpartition(".")[0] if whole.lower().endswith(COMPRESSION_SUFFIXES) else whole
+
+
 def _name_groups(form: Format, name: str) -> dict[str, str]:
     found = _compiled(form.file_name).search(bare_name(name)) if form.file_name else None
     return {key: value for key, value in found.groupdict().items() if value is not None} if found else {}
@@ -149,6 +196,8 @@ def _text_layout(form: Format, head: bytes) -> TextLayout | str:
     header: list[str] | None = None
     if form.header == "comment":
         header = _last_comment(form, head[position:body])
+    elif form.header == "ipac" and head.startswith(b"|", body):
+        header, body = _ipac_header(head, body)
     elif form.header and body < len(head):
         header, end = _fields_at(form, head, body)
         body = _after_comments(form, head, end)
@@ -174,9 +223,18 @@ def _after_comments(form: Format, head: bytes, position: int) -> int:
     return found.end() if found else position
 
 
+def _ipac_header(head: bytes, position: int) -> tuple[list[str], int]:
+    """Return the names between the bars of an IPAC table's first header line, and where the last such line ends."""
+    end = head.find(b"\n", position) + 1 or len(head)
+    names = [name.strip() for name in head_text(head[position:end]).strip().strip("|").split("|")]
+    while head.startswith(b"|", end):
+        end = head.find(b"\n", end) + 1 or len(head)
+    return names, end
+
+
 def _last_comment(form: Format, lines: bytes) -> list[str] | None:
     last = lines.rstrip().rpartition(b"\n")[2]
-    return split_line(head_text(last).strip().removeprefix(form.comment).strip(), form) if last.strip() else None
+    return split_line(head_text(last).strip().lstrip(form.comment).strip(), form) if last.strip() else None
 
 
 def _fields_at(form: Format, head: bytes, position: int) -> tuple[list[str], int]:
@@ -203,8 +261,9 @@ def _columns(
             return f"it has no column {column!r}"
         else:
             column_of[column] = header.index(column)
-    if first is not None and not _looks_numeric(first[column_of[form.time]]):
-        return f"column {form.time!r} of its first data line is no date: {first[column_of[form.time]][:20]!r}"
+    time = form.time_column(form.measurements[0])
+    if first is not None and not _looks_numeric(first[column_of[time]]):
+        return f"column {time!r} of its first data line is no date: {first[column_of[time]][:20]!r}"
     return TextLayout(body, body_line, column_of, count)
 
 

@@ -6,8 +6,10 @@ from typing import Final, NamedTuple
 import pyarrow as pa
 
 from lcdvt.catalogs.reading.curves import RawCurves, join_curves, no_curves
+from lcdvt.catalogs.reading.dates_beside import is_table_of_dates
 from lcdvt.catalogs.reading.detect import HEAD_BYTES, Match, TextFile, match_survey
 from lcdvt.catalogs.reading.files import printable, read_whole
+from lcdvt.catalogs.reading.peek import peek
 from lcdvt.catalogs.reading.text import read_texts
 from lcdvt.catalogs.survey import Survey
 from lcdvt.errors import InputFileError
@@ -71,9 +73,15 @@ def _opened(survey: Survey, piece: Piece) -> TextFile | RawCurves:
 
             return curves_from_table(survey, piece.match, piece.table, name)
         content = read_whole(piece.name) if piece.on_disk else piece.content
-        match = piece.match or match_survey(survey, name, content[:HEAD_BYTES])
+        head = content[:HEAD_BYTES]
+        table = peek(head, content) if survey.has_tables and not piece.match else None
+        match = piece.match or match_survey(survey, name, head, table)
+        if isinstance(match, str) and any(is_table_of_dates(form, name) for form in survey.formats):
+            return RawCurves([], no_curves("").epochs)  # its dates go to the light curves beside it
         if isinstance(match, str):
             return no_curves(f"{name} is not a light curve of {survey.name}: {match}.")
+        if match.format.refused:
+            return no_curves(f"{name} {match.format.refused}")
         if match.format.type == "text":
             return TextFile(name, content, match)
         from lcdvt.catalogs.reading.tables import read_table_bytes

@@ -81,8 +81,9 @@ def read_number(data: NDArray[np.uint8], start: int, stop: int) -> tuple[float, 
             break
         i += 1
     if seen == 0:
-        # Nothing at all, or an upper limit such as >18.2, is no measurement.
-        missing = start == stop or data[start] in (60, 62) or _is_missing_word(data, start, stop)
+        if start < stop and data[start] in (60, 62):
+            return np.inf, MISSING  # an upper limit such as >18.2, told from no value at all
+        missing = start == stop or _is_missing_word(data, start, stop)
         return np.nan, MISSING if missing else BAD
     if i < stop:
         if data[i] != 101 and data[i] != 69:

@@ -1,6 +1,7 @@
 """Parquet, FITS and VOTable to light curves."""
 
 import io
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,11 +23,16 @@ from lcdvt.catalogs.reading.curves import (
     no_curves,
     object_from_groups,
 )
+from lcdvt.catalogs.reading.dates_beside import dates_of
 from lcdvt.catalogs.reading.detect import Match
 from lcdvt.catalogs.reading.nested import flat_names, flattened, stored_columns
-from lcdvt.catalogs.survey import Column, Format, Survey
+from lcdvt.catalogs.reading.records import record_table
+from lcdvt.catalogs.reading.values import NEGATIVE_SIGNS, has_bits, measured, without_flagged
+from lcdvt.catalogs.survey import Column, Flag, Format, Survey
+from lcdvt.catalogs.vocabulary import MISSING_WORDS
 from lcdvt.errors import InputFileError, first_line
 
+_MISSING_TEXTS: Final = pa.array(["", *(word.decode() for word in MISSING_WORDS)])
 ROWS_AT_ONCE: Final = 1 << 16
 NESTED_ROWS_AT_ONCE: Final = 256
 """Each row of a nested table is a whole light curve."""
@@ -38,20 +44,25 @@ def read_table_bytes(survey: Survey, match: Match, content: bytes, name: str) ->
     wanted = [str(column) for column in form.used_columns]
     try:
         if form.type == "parquet":
-            table = flattened(pq.read_table(io.BytesIO(content)), wanted)
+            table = flattened(pq.read_table(io.BytesIO(content)), wanted, form.newest)
+        elif form.type in ("json", "avro"):
+            table = flattened(record_table(form.type, content), wanted, form.newest)
         else:
             table = _astropy_table(form.type, content, wanted)
+    except InputFileError as error:
+        raise InputFileError(f"{name}: {error}") from error
     except Exception as error:  # the libraries raise a dozen kinds for a damaged file
         raise InputFileError(f"{name} is a damaged {form.type} file: {first_line(error)}") from error
     return curves_from_table(survey, match, table, name)
 
 
 def _astropy_table(kind: str, content: bytes, wanted: list[str]) -> pa.Table:
-    from astropy.io.votable import parse_single_table
     from astropy.table import Table
 
     stream = io.BytesIO(content)
-    found = Table.read(stream, format="fits") if kind == "fits" else parse_single_table(stream).to_table()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of units that are no FITS units, and of what the error after it says again
+        found = Table.read(stream, format="fits", hdu=None) if kind == "fits" else _votable(stream, wanted)
     columns: dict[str, pa.Array] = {}
     for column in wanted:
         if column in found.colnames:
@@ -60,10 +71,26 @@ def _astropy_table(kind: str, content: bytes, wanted: list[str]) -> pa.Table:
             plain = np.asarray(values.filled(np.nan) if masked.any() and values.dtype.kind == "f" else values)
             if plain.dtype.kind == "S":
                 plain = np.char.decode(plain, "utf-8")
+            if plain.dtype.kind in "Ob":
+                plain = np.array([_word(value) for value in plain.tolist()])
             # FITS is big-endian; Arrow wants the machine's own order.
             native = plain if plain.dtype.kind == "U" else plain.astype(plain.dtype.newbyteorder("="))
             columns[column] = pa.array(native.tolist() if native.dtype.kind == "U" else native, mask=masked)
     return pa.table(columns)
+
+
+def _word(value: object) -> str:
+    """Return a text, or a yes or no, as the text formats write it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def _votable(stream: io.BytesIO, wanted: list[str]) -> Any:
+    """Read the wanted columns of a VOTable's only table: of the others it does not matter what is wrong in them."""
+    from astropy.io.votable import parse_single_table
+
+    return parse_single_table(stream, columns=wanted).to_table(use_names_over_ids=True)
 
 
 def parquet_batches(path: Path, form: Format) -> Iterator[pa.Table]:
@@ -76,8 +103,8 @@ def parquet_batches(path: Path, form: Format) -> Iterator[pa.Table]:
                 raise InputFileError(f"{path} has no column {missing[0]!r}; it has {', '.join(names[:20])}.")
             is_nested = names != file.schema_arrow.names
             rows = NESTED_ROWS_AT_ONCE if is_nested else ROWS_AT_ONCE
-            for batch in file.iter_batches(rows, columns=stored_columns(file.schema_arrow, wanted)):
-                yield flattened(pa.Table.from_batches([batch]), wanted)
+            for batch in file.iter_batches(rows, columns=stored_columns(file.schema_arrow, wanted, form.newest)):
+                yield flattened(pa.Table.from_batches([batch]), wanted, form.newest)
     except (pa.ArrowException, OSError) as error:
         raise InputFileError(f"{path} is a damaged parquet file: {first_line(error)}") from error
 
@@ -114,10 +141,14 @@ def _curves(survey: Survey, match: Match, table: pa.Table, name: str) -> RawCurv
     rows = table.num_rows
     if rows == 0:
         return no_curves(f"{name} holds no epochs.")
-    time = _floats(table, form.time)
-    constant = np.full(rows, np.nan if survey.constant_error is None else survey.constant_error)
-    mags = [_floats(table, mag) for mag, _ in form.magnitude_columns]
-    errs = [constant if err is None else _floats(table, err) for _, err in form.magnitude_columns]
+    negative = np.isin(_words(table, form.sign), NEGATIVE_SIGNS) if form.sign is not None else None
+
+    def numbers(column: Column) -> NDArray[np.float64]:
+        if form.dates_file and column == form.time:
+            return dates_of(form, _floats(table, form.dates_on), name)
+        return _floats(table, column)
+
+    times, mags, errs = measured(survey, form, numbers, rows, negative)
     ra, dec = (np.full(rows, np.nan) if axis is None else _floats(table, axis) for axis in (form.ra, form.dec))
     labels = table[str(form.label)].cast(pa.string()).to_pylist() if form.label is not None else [None] * rows
     problems: list[str] = []
@@ -143,13 +174,35 @@ def _curves(survey: Survey, match: Match, table: pa.Table, name: str) -> RawCurv
         band_index = _band_column(survey, form, table)
     else:
         band_index = bands_of_rows(survey, [match], [rows])
-    epochs = assemble(form, object_index, time, mags, errs, band_index)
-    return RawCurves(objects, epochs, problems, dropped)
+    epochs = assemble(form, object_index, times, mags, errs, band_index)
+    flagged: Counter[str] = Counter()
+    if form.flags:
+        marks = [
+            (flag, has_bits(_floats(table, flag.column), flag) if flag.bits else _has_word(table, flag))
+            for flag in form.flags
+        ]
+        epochs, flagged = without_flagged(form, epochs, marks, object_index)
+    return RawCurves(objects, epochs, problems, dropped, flagged)
+
+
+def _has_word(table: pa.Table, flag: Flag) -> NDArray[np.bool_]:
+    """Say for each row whether the flag's text marks it."""
+    among = np.isin(_words(table, flag.column), flag.keep or flag.drop)
+    return ~among if flag.keep else among
+
+
+def _words(table: pa.Table, column: Column) -> NDArray[Any]:
+    words = table[str(column)].cast(pa.string()).fill_null("").to_numpy(zero_copy_only=False).astype(str)
+    return np.asarray(np.char.strip(words))
 
 
 def _floats(table: pa.Table, column: Column) -> NDArray[np.float64]:
-    values = table[str(column)].cast(pa.float64())
-    return np.asarray(pc.fill_null(values, np.nan).to_numpy())
+    values = table[str(column)]
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        values = pc.if_else(pc.is_in(pc.utf8_lower(values), _MISSING_TEXTS), None, values)
+    numbers = np.asarray(pc.fill_null(values.cast(pa.float64()), np.nan).to_numpy())
+    infinite = np.isinf(numbers)
+    return np.where(infinite, np.nan, numbers) if infinite.any() else numbers
 
 
 def _band_column(survey: Survey, form: Format, table: pa.Table) -> NDArray[np.int8]:

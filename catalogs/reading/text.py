@@ -12,7 +12,8 @@ from lcdvt.catalogs.reading.curves import BROKEN_LINE, UNKNOWN_BAND, RawCurves, 
 from lcdvt.catalogs.reading.detect import TextFile, TextLayout, separator_byte
 from lcdvt.catalogs.reading.scan import LINE_FAULTS, Scan, scan_texts
 from lcdvt.catalogs.reading.text_objects import TextObjects, objects_of_rows, wanted_columns
-from lcdvt.catalogs.survey import Column, Format, Survey
+from lcdvt.catalogs.reading.values import NEGATIVE_SIGNS, has_bits, measured, without_flagged
+from lcdvt.catalogs.survey import Column, Flag, Format, Survey
 
 NO_COMMENT: Final = -1
 
@@ -63,19 +64,38 @@ def read_texts(survey: Survey, files: Sequence[TextFile]) -> RawCurves:
         told += nameless
         dropped["no id"] = len(nameless)
 
-    time = values[form.time]
-    mags = [values[mag] for mag, _ in form.magnitude_columns]
-    errs = [_constant_error(survey, time.size) if err is None else values[err] for _, err in form.magnitude_columns]
     if form.band_column is not None:
         band_index = _band_column(survey, form, scan)
     else:
         band_index = bands_of_rows(survey, [file.match for file in files], rows_of_file.tolist())
-    epochs = assemble(form, found.object_index, time, mags, errs, band_index)
-    return RawCurves(found.objects, epochs, [problem for _, problem in sorted(told, key=lambda one: one[0])], dropped)
+    rows = int(scan.row_start[-1])
+    negative = _among(form, scan, form.sign, NEGATIVE_SIGNS) if form.sign is not None else None
+    times, mags, errs = measured(survey, form, values.__getitem__, rows, negative)
+    epochs = assemble(form, found.object_index, times, mags, errs, band_index)
+    flagged: Counter[str] = Counter()
+    if form.flags:
+        marks = [
+            (flag, has_bits(values[flag.column], flag) if flag.bits else _has_word(flag, form, scan))
+            for flag in form.flags
+        ]
+        epochs, flagged = without_flagged(form, epochs, marks, found.object_index)
+    sentences = [problem for _, problem in sorted(told, key=lambda one: one[0])]
+    return RawCurves(found.objects, epochs, sentences, dropped, flagged)
 
 
-def _constant_error(survey: Survey, rows: int) -> NDArray[np.float64]:
-    return np.full(rows, np.nan if survey.constant_error is None else survey.constant_error)
+def _has_word(flag: Flag, form: Format, scan: Scan) -> NDArray[np.bool_]:
+    """Say for each row whether the flag's text marks it."""
+    among = _among(form, scan, flag.column, flag.keep or flag.drop)
+    return ~among if flag.keep else among
+
+
+def _among(form: Format, scan: Scan, column: Column, words: tuple[str, ...]) -> NDArray[np.bool_]:
+    """Say for each row whether the text in a column is one of some words."""
+    keys = np.array([np.frombuffer(_padded(word), dtype=np.uint8) for word in words])
+    at = wanted_columns(form)[1].index(column)
+    data = np.frombuffer(scan.buffer, dtype=np.uint8)
+    codes = np.zeros(len(words), dtype=np.int8)
+    return np.asarray(_match_tokens(data, scan.text_start[:, at], scan.text_stop[:, at], keys, codes)) == 0
 
 
 def _drop_faulty(found: TextObjects, scan: Scan, files: Sequence[TextFile]) -> list[tuple[int, str]]:

@@ -36,8 +36,13 @@ def _distinct(
 
 def wanted_columns(form: Format) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
     """Return the numeric and the text columns to scan, each once: two bands may share an error column."""
-    magnitudes = [column for pair in form.magnitude_columns for column in pair]
-    return _distinct((form.time, *magnitudes, form.ra, form.dec), (*form.id_columns, form.band_column, form.label))
+    measured = [column for one in form.measurements for column in (form.time_column(one), one.mag, one.err, one.flux)]
+    bits = [flag.column for flag in form.flags if flag.bits]
+    words = [flag.column for flag in form.flags if not flag.bits]
+    return _distinct(
+        (*measured, form.ra, form.dec, form.zero_point_column, form.limit, form.reference, form.reference_err, *bits),
+        (*form.id_columns, form.band_column, form.label, form.sign, *words),
+    )
 
 
 def objects_of_rows(

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from lcdvt import __version__
 from lcdvt.catalogs.reading.curves import RawCurves, RawObject
+from lcdvt.catalogs.reading.values import with_tolerance
 from lcdvt.catalogs.survey import ANY_DAYS, Survey
 from lcdvt.epochs import kernels
 from lcdvt.errors import WorkspaceError
@@ -42,11 +43,10 @@ _REASONS: Final = {
     kernels.BAD_DATE: "date out of range",
     kernels.READ_BEFORE: READ_BEFORE,
     kernels.REPEATED: "exact repetition",
+    kernels.UPPER_LIMIT: "upper limit",
+    kernels.NO_MAGNITUDE: "flux zero or negative, without a magnitude",
 }
-# Relative for large sentinels, because in single precision 99.99 is 2e-6 off.
-_SENTINEL_TOLERANCE: Final = 1e-6
 _VOTABLE_TEXT_LENGTH: Final = 64
-_POGSON: Final = 2.5 / np.log(10.0)
 
 
 @dataclass
@@ -125,24 +125,18 @@ def block_from_raw(survey: Survey, curves: RawCurves) -> EpochBlock:
     """Turn raw curves into sorted epochs in MJD and magnitudes, without sentinels and nonsense."""
     objects, new_object = _merged_by_id(curves)
     raw = curves.epochs
-    mag, err = raw.mag, raw.err
-    if survey.magnitude_kind == "flux":
-        with np.errstate(invalid="ignore", divide="ignore"):
-            no_value = _any_of(mag, survey.mag_sentinels) | _any_of(err, survey.err_sentinels) | ~(mag > 0)
-            mag, err = survey.flux_zero_point - 2.5 * np.log10(mag), _POGSON * err / mag
-            mag[no_value] = np.nan
     # Rows on disk are sorted by the band's name, while the survey lists its bands from blue to red.
     by_name = np.argsort(np.array(survey.bands))
     start, mjd, mag, err, counts = kernels.arrange(
         raw.object_index,
         raw.band_index,
         raw.time,
-        mag,
-        err,
+        raw.mag,
+        raw.err,
         new_object=new_object,
         band_rank=np.argsort(by_name),
         n_objects=len(objects),
-        sentinels=(*_with_tolerance(survey.mag_sentinels), *_with_tolerance(survey.err_sentinels)),
+        sentinels=(*with_tolerance(survey.mag_sentinels), *with_tolerance(survey.err_sentinels)),
         offset=survey.time.offset_to_mjd,
         dates=PLAUSIBLE_MJD if survey.time.system != ANY_DAYS else (-np.inf, np.inf),
     )
@@ -156,28 +150,19 @@ def block_from_raw(survey: Survey, curves: RawCurves) -> EpochBlock:
         mjd=mjd,
         mag=mag,
         err=err,
-        dropped_epochs=Counter({name: int(counts[code]) for code, name in _REASONS.items() if counts[code]}),
+        dropped_epochs=curves.dropped_epochs
+        + Counter({name: int(counts[code]) for code, name in _REASONS.items() if counts[code]}),
         dropped_objects=curves.dropped_objects,
     )
     block.drop_empty_objects("no valid epoch")
     return block
 
 
-def _with_tolerance(sentinels: tuple[float, ...]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the sentinels and how near to each a value means nothing."""
-    values = np.array(sentinels, dtype=float)
-    return values, _SENTINEL_TOLERANCE * np.maximum(1.0, 0.1 * np.abs(values))
-
-
-def _any_of(values: NDArray[np.float64], sentinels: tuple[float, ...]) -> NDArray[np.bool_]:
-    found = np.zeros(values.size, dtype=bool)
-    for sentinel, tolerance in zip(*_with_tolerance(sentinels), strict=True):
-        found |= np.abs(values - sentinel) < tolerance
-    return found
-
-
 def _merged_by_id(curves: RawCurves) -> tuple[list[RawObject], NDArray[np.int32]]:
-    """Sort objects by id; a star's files of different bands become one object, other repetitions are refused."""
+    """Sort objects by id; a star's files of different bands become one object, other repetitions are refused.
+
+    Files of a format that may be `joined` become one object in the same band too.
+    """
     by_id: dict[str, list[int]] = {}
     for position, found in enumerate(curves.objects):
         by_id.setdefault(found.object_id, []).append(position)
@@ -189,7 +174,8 @@ def _merged_by_id(curves: RawCurves) -> tuple[list[RawObject], NDArray[np.int32]
         bands = set(curves.objects[first].bands_in_file)
         for other in others:
             more = set(curves.objects[other].bands_in_file)
-            if more and bands and not more & bands:
+            joined = curves.objects[first].joined and curves.objects[other].joined
+            if more and bands and (joined or not more & bands):
                 new_index[other] = len(objects)
                 bands |= more
             else:

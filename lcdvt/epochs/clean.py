@@ -67,6 +67,26 @@ class MagnitudeLimits:
 
 
 @dataclass(frozen=True)
+class SaturatedStars:
+    """Drop a band in which more than `share` of the epochs are brighter than `brightest`.
+
+    A saturated star is measured too faint as often as too bright, so that its other epochs are no better.
+    """
+
+    brightest: float
+    share: float = 0.05
+
+    def apply(self, block: EpochBlock) -> None:
+        """Drop objects from the block."""
+        lengths = np.diff(block.start)
+        before = np.concatenate(([0], np.cumsum(block.mag < self.brightest)))
+        bright = before[block.start[1:]] - before[block.start[:-1]]
+        reason = f"of a saturated star, brighter than {self.brightest:g} mag"
+        block.keep_segments(bright <= self.share * lengths, reason)
+        block.drop_empty_objects("saturated star")
+
+
+@dataclass(frozen=True)
 class ErrorLimit:
     """Drop epochs with an error above `largest`."""
 
@@ -95,6 +115,7 @@ STEPS: Final[dict[str, type[Any]]] = {
     "sigma_clip": SigmaClip,
     "magnitude_limits": MagnitudeLimits,
     "error_limit": ErrorLimit,
+    "saturated_stars": SaturatedStars,
     "minimum_epochs": MinimumEpochs,
 }
 RULES: Final[dict[str, tuple[Step, ...]]] = {

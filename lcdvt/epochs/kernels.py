@@ -18,7 +18,9 @@ OTHER_BAND: Final = 3
 BAD_DATE: Final = 4
 READ_BEFORE: Final = 5
 REPEATED: Final = 6
-REASON_COUNT: Final = 7
+UPPER_LIMIT: Final = 7
+NO_MAGNITUDE: Final = 8
+REASON_COUNT: Final = 9
 
 
 @numba.njit(cache=True, inline="always")
@@ -36,7 +38,7 @@ def arrange(object_index, band_index, time, mag, err, new_object, band_rank, n_o
     Parameters
     ----------
     object_index, band_index, time, mag, err
-        The raw epochs, in any order.
+        The raw epochs, in any order; a magnitude of +inf is an upper limit, one of -inf a flux that has no magnitude.
     new_object
         For each raw object its place among the `n_objects` objects, -1 for one that is not wanted.
     band_rank
@@ -63,6 +65,10 @@ def arrange(object_index, band_index, time, mag, err, new_object, band_rank, n_o
         is_missing = not (np.isfinite(mag[i]) and np.isfinite(mjd))
         if place < 0:
             reason = READ_BEFORE
+        elif mag[i] == np.inf and np.isfinite(mjd):
+            reason = UPPER_LIMIT
+        elif mag[i] == -np.inf and np.isfinite(mjd):
+            reason = NO_MAGNITUDE
         elif is_missing or _is_any_of(mag[i], no_mag, near_no_mag) or _is_any_of(err[i], no_err, near_no_err):
             reason = MISSING_VALUE
         elif band_index[i] < 0:

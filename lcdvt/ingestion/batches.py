@@ -15,9 +15,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lcdvt.catalogs.reading.detect import HEAD_BYTES, TABLE_MAGIC, Match, TextLayout, match_survey
+from lcdvt.catalogs.reading.detect import HEAD_BYTES, TABLE_MAGIC, Match, TextLayout, match_survey, whole_path
 from lcdvt.catalogs.reading.file_list import FileGroups, FileList, InputFile
 from lcdvt.catalogs.reading.files import ExpansionGuard, archive_members, bare_name, open_stream
+from lcdvt.catalogs.reading.peek import peek
 from lcdvt.catalogs.reading.reader import Piece
 from lcdvt.catalogs.survey import Format, Survey
 from lcdvt.errors import InputFileError, first_line
@@ -73,18 +74,21 @@ def split_streams(
 def _holds_many(survey: Survey, path: Path) -> bool:
     try:
         with open_stream(path) as stream:
-            match = match_survey(survey, str(path), stream.read(HEAD_BYTES))
+            head = stream.read(HEAD_BYTES)
+        match = match_survey(survey, str(path), head, peek(head, path))
     except InputFileError:
         return False
-    return isinstance(match, Match) and match.format.many_objects and match.format.type in ("text", "parquet")
+    if not isinstance(match, Match) or match.format.refused:
+        return False
+    return match.format.many_objects and match.format.type in ("text", "parquet")
 
 
 def _object_key(survey: Survey, name: str) -> str | None:
     """Return what files of one object share: the parts of its name that are not the band; None if it is on its own."""
     bare = bare_name(name)
     for form in survey.formats:
-        if form.splits_objects_by_band and form.file_name:
-            found = re.search(form.file_name, bare)
+        if form.splits_objects_by_band and (form.file_name or form.path):
+            found = re.search(form.file_name, bare) if form.file_name else re.search(form.path, whole_path(name))
             if found:
                 groups = {key: value for key, value in found.groupdict().items() if key != "band" and value}
                 return "\0".join(groups.values()) or None
@@ -131,7 +135,8 @@ def _stream_pieces(survey: Survey, file: InputFile) -> Iterator[list[Piece]]:
         yield from _archive_pieces(survey, file.path)
         return
     with open_stream(file.path) as stream:
-        match = match_survey(survey, str(file.path), stream.read(HEAD_BYTES))
+        head = stream.read(HEAD_BYTES)
+    match = match_survey(survey, str(file.path), head, peek(head, file.path))
     if isinstance(match, str):
         yield [Piece(file.name, problem=f"{file.path} is not a light curve of {survey.name}: {match}.")]
     elif match.format.type == "parquet":

@@ -210,9 +210,12 @@ def list_batches(
 def _why_nothing(totals: dict[str, Any], problems: list[str]) -> str:
     if problems:
         return f"{totals['files_skipped']} files were skipped. First: {problems[0]}"
-    reasons = {**totals["dropped_epochs"], **totals["dropped_objects"]}
-    listed = ", ".join(f"{reason} {count}" for reason, count in reasons.items())
-    return f"{totals['epochs_read']} epochs were read and none is left ({listed}): check the survey's description."
+    lost = [f"{reason}: {count} epochs" for reason, count in totals["dropped_epochs"].items()]
+    lost += [f"{reason}: {count} objects" for reason, count in totals["dropped_objects"].items()]
+    return (
+        f"{totals['epochs_read']} epochs were read and none is left ({'; '.join(lost)}); "
+        "if that cannot be, check the survey's description."
+    )
 
 
 def _forget(folder: SurveyFolder) -> None:

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -20,6 +21,8 @@ LINES_FOR_SEPARATOR: Final = 50
 CHUNK_BYTES: Final = 1 << 20
 ROWS_AT_ONCE: Final = 1 << 10
 """Rows that are lists of Python texts at a time, which take ten times the bytes of the file."""
+_OGLE_LINE: Final = re.compile(r"(?P<star>OGLE-[A-Z0-9]+-(?P<type>[A-Z0-9]+)-\d+)\s")
+_OGLE_POSITION: Final = re.compile(r"\s(\d\d)[: ](\d\d)[: ](\d\d\.\d+)\s+([-+])(\d\d)[: ](\d\d)[: ](\d\d\.\d+)(?:\s|$)")
 MISSING_WORDS: Final = ("", "N/A", "NA", "NULL", "NaN", "None", "<NA>", "n/a", "nan", "null")
 
 
@@ -75,6 +78,8 @@ def _read_text(path: Path) -> pd.DataFrame:
     sample = [line for _, line in islice(_lines(content), LINES_FOR_SEPARATOR)]
     if not sample:
         raise InputFileError(f"catalogue {path} is empty: give a table with a header line.")
+    if all(_OGLE_LINE.match(line) for line in sample):
+        return _read_ogle(content)
     separator = _separator(sample)
     place = 0
 
@@ -100,6 +105,23 @@ def _read_text(path: Path) -> pd.DataFrame:
             rows = []
     tables.append(pd.DataFrame(rows, columns=pd.Index(header), dtype="string"))
     return pd.concat(tables, ignore_index=True)
+
+
+def _read_ogle(content: bytes) -> pd.DataFrame:
+    """Read ident.dat, cepF.dat and their like: no header, the name tells the class, some give the position."""
+    rows = []
+    for _, line in _lines(content):
+        found = _OGLE_LINE.match(line)
+        if found is None:
+            continue
+        place = _OGLE_POSITION.search(line)
+        ra = dec = None
+        if place:
+            hours, minutes, seconds, sign, degrees, arcmin, arcsec = place.groups()
+            ra = f"{15 * (int(hours) + int(minutes) / 60 + float(seconds) / 3600):.7f}"
+            dec = f"{sign}{int(degrees) + int(arcmin) / 60 + float(arcsec) / 3600:.7f}"
+        rows.append((found["star"], found["type"], ra, dec))
+    return pd.DataFrame(rows, columns=pd.Index(["id", "class", "ra", "dec"]), dtype="string")
 
 
 def _content_of(path: Path) -> bytes:

@@ -16,9 +16,12 @@ from lcdvt.ingestion.label_table import as_text, read_catalogue_table
 
 ID_NAMES: Final = tuple(
     "object_id id objid object star starid star_id erosid "
-    "machoid macho_id source_id internalid name objectid oid".split()
+    "machoid macho_id source_id internalid name objectid oid asas_sn_id asassn_name".split()
 )
-CLASS_NAMES: Final = tuple("label class classification type vartype var_type variability_type survey_label".split())
+CLASS_NAMES: Final = tuple(
+    "label class classification type vartype var_type variability_type survey_label "
+    "best_class_name variable_type ml_classification".split()
+)
 RA_NAMES: Final = ("ra", "raj2000", "ra_deg", "radeg", "ra_icrs")
 DEC_NAMES: Final = ("dec", "dej2000", "dec_deg", "decdeg", "de_icrs", "decj2000")
 CATALOGUE_STEMS: Final = ("labels", "catalog", "catalogue")

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lcdvt.catalogs.describing.describe import describe
+from lcdvt.catalogs.describing.known import beginning, describe_known, known_format
 from lcdvt.catalogs.describing.look import look_at
 from lcdvt.catalogs.reading.reader import read_file
 from lcdvt.catalogs.survey import Survey
@@ -43,6 +44,8 @@ class NewSurvey:
 def new_survey(name: str, file: str | Path, out: str | Path | None = None, *, force: bool = False) -> NewSurvey:
     """Look at a light-curve file and write a TOML description that reads it, guesses marked.
 
+    A file in the format of a built-in survey gets that survey's description, under the new name.
+
     Parameters
     ----------
     name
@@ -57,14 +60,21 @@ def new_survey(name: str, file: str | Path, out: str | Path | None = None, *, fo
     file, target = Path(file), Path(out) if out is not None else Path(f"{name}.toml")
     if target.exists() and not force:
         raise SettingsError(f"{target} exists: use force=True to overwrite it, or out=… for another place.")
-    sample = look_at(file)
-    text = describe(name, sample)
+    known = known_format(file)
+    if known is not None:
+        text = describe_known(name, file, *known)
+        content, is_whole = beginning(file, known[1])
+        without_limits = content
+    else:
+        sample = look_at(file)
+        text = describe(name, sample)
+        content, is_whole, without_limits = sample.content, sample.is_whole_file, sample.without_limits()
     survey = survey_from_toml(text, str(target))
-    curves = read_file(survey, sample.content, str(file))
+    curves = read_file(survey, content, str(file))
     block = block_from_raw(survey, curves)
     if not block.objects:
         # Limits such as >18.2 are the file's trouble, not the description's: it is tried on the other lines.
-        block = block_from_raw(survey, read_file(survey, sample.without_limits(), str(file)))
+        block = block_from_raw(survey, read_file(survey, without_limits, str(file)))
     if not block.objects:
         reason = curves.problems[0] if curves.problems else "no valid epoch was found"
         raise SurveyError(f"{file} could not be described: {reason}")
@@ -75,6 +85,6 @@ def new_survey(name: str, file: str | Path, out: str | Path | None = None, *, fo
         guesses=tuple(line for line in text.splitlines() if "guess" in line and not line.startswith("#")),
         objects=len(block.objects),
         epochs=block.mjd.size,
-        is_whole_file=sample.is_whole_file,
+        is_whole_file=is_whole,
         problems=tuple(curves.problems),
     )

@@ -121,7 +121,7 @@ def make_part(plan: IngestPlan, task: PartTask) -> MadePart:
     batch = task.batch
     curves = read_pieces(plan.survey, batch.pieces)
     files_with_objects = {found.source for found in curves.objects}
-    epochs_read = curves.epochs.time.size
+    epochs_read = curves.epochs.time.size + curves.dropped_epochs.total()
     block = block_from_raw(plan.survey, curves)
     clean(block, plan.rule)
     # A large table is one file, however many batches it was cut into; an archive is as many as it holds.

@@ -48,8 +48,14 @@ def test_what_python_refuses_is_never_a_number(text):
 
 
 def test_missing_words_are_missing_not_wrong():
-    found = scan_numbers("nan,1\nNULL,1\n,1\n--,1\n>18.2,1\n<3,1\n")
-    assert [math.isnan(value) for value in found.values[:, 0]] == [True] * 6
+    found = scan_numbers("nan,1\nNULL,1\n,1\n--,1\nuntrusted,1\n")
+    assert [math.isnan(value) for value in found.values[:, 0]] == [True] * 5
+    assert not found.fault.any()
+
+
+def test_a_limit_is_told_from_a_missing_value():
+    found = scan_numbers(">18.2,1\n<3,1\n")
+    assert found.values[:, 0].tolist() == [math.inf, math.inf]
     assert not found.fault.any()
 
 

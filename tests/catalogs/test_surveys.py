@@ -17,7 +17,7 @@ GOOD = 'name = "mine"\nbands = ["g"]\n[[formats]]\nid = "{s}"\nfile_name = "(?P<
 
 
 def test_the_issue_s_surveys_are_built_in_and_cite_their_papers():
-    assert {"eros", "eros1", "macho", "hits"} <= set(builtin_names())
+    assert {"eros", "eros1-csv", "macho", "hits"} <= set(builtin_names())
     for survey in builtin_surveys():
         assert survey.citation
         assert survey.classes.keys() <= {*CANONICAL_CLASSES, "OTHER"}
@@ -54,7 +54,7 @@ def test_the_good_description_itself_is_accepted():
 
 def test_an_unknown_survey_lists_the_known():
     with pytest.raises(SurveyError, match="macho") as refusal:
-        find_survey("kepler")
+        find_survey("hubble")
     assert "surveys new" in str(refusal.value)
 
 
@@ -93,7 +93,7 @@ def test_a_shared_format_asks_unless_the_folder_says(tmp_path: Path):
         (tmp_path / folder / "all.csv").write_text("id,band,time,mag,err\n1,V_CSS,53000,15,0.1\n")
     with pytest.raises(SurveyError, match="survey="):
         guess_survey(list_files([tmp_path / "somewhere"], set()))
-    assert guess_survey(list_files([tmp_path / "catalina"], set())).name == "catalina"
+    assert guess_survey(list_files([tmp_path / "catalina"], set())).name == "catalina-csv"
 
 
 def test_two_surveys_in_one_folder_ask_which(tmp_path: Path):
@@ -140,3 +140,32 @@ def test_the_manuals_example_and_keys_are_true():
     assert len(find_rule(described.clean, "steps")) == len(STEPS)
     for key in fields(Format):
         assert re.search(rf"`{key.name}\b", manual), key.name
+
+
+def test_the_crosswalk_knows_the_names_of_the_great_catalogues():
+    from lcdvt.catalogs.crosswalk import class_by_scheme, crosswalk
+
+    assert set(crosswalk()) == {"ogle", "gcvs", "gaia", "scope", "simbad"}
+    for names in crosswalk().values():
+        assert set(names.values()) <= {*CANONICAL_CLASSES, "OTHER"}
+        assert {"CEP", "EB", "LPV", "RRLYR"} <= set(names.values())
+    names = {"RRAB/BL": "RRLYR", "EA/SD:": "EB", "M:": "LPV", "EW|ELL": "EB", "DCEP(B)": "CEP", "acv": "OTHER"}
+    assert {name: class_by_scheme("gcvs", name) for name in names} == names
+    assert class_by_scheme("gaia", "ACV|CP|MCP|ROAM|ROAP|SXARI") == "OTHER"
+    assert class_by_scheme("simbad", "RR*") == "RRLYR"
+    assert class_by_scheme("gcvs", "nonsense") is None
+
+
+def test_a_survey_s_own_names_come_before_its_scheme():
+    toml = GOOD.replace("[[formats]]", 'class_scheme = "gcvs"\n[classes]\nOTHER = ["SR"]\n[[formats]]')
+    survey = survey_from_toml(toml, "mine.toml")
+    assert [survey.canonical_class(name) for name in ("SR", "Mira", "M", "rrab", "XX")] == [
+        "OTHER",
+        "Mira",
+        "LPV",
+        "RRLYR",
+        "XX",
+    ]
+    assert survey.folder_class("M") is None  # a folder of that name is a field more often than a class
+    with pytest.raises(SurveyError, match="class_scheme"):
+        survey_from_toml(toml.replace("gcvs", "mine"), "mine.toml")

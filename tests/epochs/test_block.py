@@ -35,7 +35,7 @@ raw_epochs = st.lists(
         st.integers(0, len(IDS) - 1),
         st.sampled_from([0, 1, -1]),
         st.sampled_from([1.5, 2.5, 2.5000000001, 300.25, -1e9, math.nan]),
-        st.sampled_from([15.0, 15.5, 16.0, 99.999, math.inf]),
+        st.sampled_from([15.0, 15.5, 16.0, 99.999, math.inf, -math.inf, math.nan]),
         st.sampled_from([0.1, 0.2, 0.0, -0.1, 9.999, math.nan]),
     ),
     max_size=30,
@@ -43,6 +43,8 @@ raw_epochs = st.lists(
 
 
 def reason_to_drop(band: int, mjd: float, mag: float, err: float) -> str:
+    if math.isinf(mag) and math.isfinite(mjd):
+        return "upper limit" if mag > 0 else "flux zero or negative, without a magnitude"
     if not (math.isfinite(mag) and math.isfinite(mjd)) or mag == 99.999 or err == 9.999:
         return "missing value or sentinel"
     if band < 0:

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import lcdvt
+from helpers import today_files
 from helpers.raw_files import eros_text, hits_psf_text, hits_text, macho_bulk_line, macho_csv_text, macho_text
 from lcdvt.catalogs.describing.describe import describe
 from lcdvt.catalogs.describing.look import look_at
@@ -95,13 +96,63 @@ def _text_targets() -> Iterator[Target]:
         "macho bulk dump": ("macho", "F_1.2", bulk),
         "hits .dat": ("hits", "Blind15A_01_N1_0001_0002_g.dat", hits_text(LONG)),
         "hits psf csv": ("hits", "Blind15A_01_N1_0001_0002_psf_ff.csv", hits_psf_text(LONG)),
-        "catalina csv": ("catalina", "catalina.csv", _long_csv().decode()),
+        "catalina csv": ("catalina-csv", "catalina.csv", _long_csv().decode()),
     }
     for name, (survey, file, text) in examples.items():
         read = partial(_to_epochs, find_survey(survey), name=file)
         yield Target(f"reader: {name}", (text.encode(),), read)
     packed = tuple(press(examples["eros .time"][2].encode()) for press in (gzip.compress, bz2.compress, lzma.compress))
     yield Target("reader: compressed", packed, partial(_to_epochs, find_survey("eros"), name="lm0010k1.time.gz"))
+
+
+def _today_targets() -> Iterator[Target]:
+    """The formats of today's surveys: blocks, flags, limits, fluxes, bars, commas in the header only, JSON."""
+    flux = [(57070.0 + day / 5, 100.0 - 5 * day, 3.0) for day in range(40)]
+    examples = {
+        "ogle .dat": ("ogle", "phot/I/OGLE-LMC-CEP-0227.dat", today_files.ogle_text(LONG)),
+        "ztf csv": ("ztf", "x.csv", today_files.ztf_csv_text(LONG, [0, 32768] * 20)),
+        "sky patrol csv": ("asassn", "x.csv", today_files.sky_patrol_text(LONG, [14.5, 15.5])),
+        "asas blocks": ("asas", "x.lc", today_files.asas_text([LONG[:20], LONG[20:]])),
+        "gaia wide csv": ("gaia", "x.csv", today_files.gaia_wide_text(LONG)),
+        "gaia long csv": ("gaia", "x.csv", today_files.gaia_long_text(LONG, [False, True] * 20)),
+        "mast csv": ("ps1", "x.csv", today_files.mast_text(flux)),
+        "ipac table": ("neowise", "x.tbl", today_files.neowise_text(LONG)),
+        "ztf forced": ("ztf-forced", "x.txt", today_files.forced_text(flux)),
+        "lasair json": ("lsst", "x.json", today_files.lasair_text(flux)),
+        "fink csv": ("ztf-alerts", "x.csv", today_files.fink_text([(*row, 16.0, 0.01, "f") for row in LONG])),
+    }
+    for name, (survey, file, text) in examples.items():
+        yield Target(f"reader: {name}", (text.encode(),), partial(_to_epochs, find_survey(survey), name=file))
+
+
+def _list_parquet() -> bytes:
+    """ZTF's bulk files: lists side by side in the row of an oid."""
+    content = io.BytesIO()
+    columns: dict[str, object] = {"objectid": [1, 2], "filterid": [1, 2], "objra": [1.0, 2.0], "objdec": [3.0, 4.0]}
+    columns |= {"hmjd": [[58000.5, 58001.5]] * 2, "mag": [[15.0, 15.5]] * 2, "magerr": [[0.1, 0.1]] * 2}
+    columns |= {"catflags": [[0, 32768]] * 2}
+    pq.write_table(pa.table(columns), content)
+    return content.getvalue()
+
+
+def _kepler_fits() -> bytes:
+    """A light curve of Kepler: keywords in the primary header, fluxes below."""
+    from astropy.io import fits
+
+    day = np.arange(50.0)
+    columns = [
+        fits.Column("TIME", "D", array=2306.0 + day),
+        fits.Column("PDCSAP_FLUX", "E", array=1000.0 + day),
+        fits.Column("PDCSAP_FLUX_ERR", "E", array=np.ones(50)),
+        fits.Column("SAP_QUALITY", "J", array=np.zeros(50, dtype=int)),
+    ]
+    table = fits.BinTableHDU.from_columns(columns)
+    table.header["BJDREFI"] = 2454833
+    primary = fits.PrimaryHDU()
+    primary.header["OBJECT"] = "EPIC 1"
+    content = io.BytesIO()
+    fits.HDUList([primary, table]).writeto(content)
+    return content.getvalue()
 
 
 def _frame() -> pd.DataFrame:
@@ -137,6 +188,8 @@ def _table_targets() -> Iterator[Target]:
     for kind in ("parquet", "fits", "votable"):
         survey = survey_from_toml(TABLE_TOML.format(type=kind, prefix=""), "fuzz.toml")
         yield Target(f"reader: {kind}", (_table_bytes(_frame(), kind),), partial(_to_epochs, survey, name=f"x.{kind}"))
+    yield Target("reader: bulk parquet", (_list_parquet(),), partial(_to_epochs, find_survey("ztf"), name="x.parquet"))
+    yield Target("reader: kepler fits", (_kepler_fits(),), partial(_to_epochs, find_survey("kepler"), name="x.fits"))
     survey = survey_from_toml(TABLE_TOML.format(type="parquet", prefix="lc."), "fuzz.toml")
     yield Target("reader: nested parquet", (_nested_parquet(),), partial(_to_epochs, survey, name="Npix=1.parquet"))
 
@@ -202,7 +255,9 @@ def _toml_targets() -> Iterator[Target]:
         find_rule(survey.clean, "fuzz.toml")
         block_from_raw(survey, read_file(survey, content, "lm0010k1.time"))
 
-    yield Target("survey toml", tuple(builtin_toml(name).encode() for name in ("eros", "macho", "hits")), read)
+    yield Target(
+        "survey toml", tuple(builtin_toml(name).encode() for name in ("eros", "macho", "hits", "ztf", "gaia")), read
+    )
 
 
 def _spoilt(good: Path, name: str, folder: Path, read: Callable[[Path], object]) -> Target:
@@ -261,6 +316,7 @@ def _survey_targets(folder: Path) -> Iterator[Target]:
 def targets(folder: Path) -> Iterator[Target]:
     """Yield every target, the cheap ones first; those that need files have them in `folder`, which must be empty."""
     yield from _text_targets()
+    yield from _today_targets()
     yield from _table_targets()
     yield from _toml_targets()
     yield from _file_targets(folder)

@@ -234,7 +234,7 @@ def test_a_truncated_archive_keeps_what_came_before(tmp_path, workspace):
         (["nowhere"], "does not exist"),
         (["empty"], "holds no files"),
         (["notes"], "is from no survey known here"),
-        (["eros", "--survey", "kepler"], "is not known"),
+        (["eros", "--survey", "hubble"], "is not known"),
         (["eros", "--clean", "soap"], "cleaning rule 'soap' is not known"),
         (["eros", "--catalog", "missing.csv"], "missing.csv does not exist"),
         (["eros", "--catalog", "noid.csv"], "has no id column"),

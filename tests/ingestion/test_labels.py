@@ -185,3 +185,25 @@ def test_rows_without_id_still_match_by_position(tmp_path):
     catalogue = load_catalogue(tmp_path / "c.csv", match_radius="1arcsec")
     stars = pd.DataFrame({"object_id": ["a", "b"], "ra": [81.0, 80.0], "dec": [-69.0, -69.0]})
     assert catalogue.join(stars)["survey_label"].tolist() == ["CEP", "EB"]
+
+
+def test_ogle_s_own_catalogue_is_read_as_it_is_distributed(tmp_path):
+    """Written after the byte columns in OGLE's README: no header, the name tells the class."""
+    lines = [
+        "OGLE-LMC-CEP-0227 F         04:52:15.69 -70:14:31.3  LMC532.01.1234   LMC162.3.45     LMC_SC1 1",
+        "OGLE-LMC-RRLYR-00001 RRab   06:02:00.00 +70:30:00.0",
+    ]
+    (tmp_path / "ident.dat").write_text("\n".join(lines) + "\n")
+    catalogue = load_catalogue(tmp_path / "ident.dat")
+    objects = pd.DataFrame({"object_id": ["OGLE-LMC-RRLYR-00001", "OGLE-LMC-CEP-0227", "x"]})
+    found = catalogue.join(objects)
+    assert found["survey_label"].tolist()[:2] == ["RRLYR", "CEP"]
+    assert found["ra"].tolist()[:2] == pytest.approx([90.5, 15 * (4 + 52 / 60 + 15.69 / 3600)])
+    assert found["dec"].tolist()[:2] == pytest.approx([70.5, -(70 + 14 / 60 + 31.3 / 3600)])
+
+
+def test_gaia_s_classes_are_found_by_the_archive_s_column_names(tmp_path):
+    text = "solution_id,source_id,classifier_name,best_class_name,best_class_score\n1,42,nTransits:5+,RR,0.9\n"
+    (tmp_path / "vari.csv").write_text(text)
+    found = load_catalogue(tmp_path / "vari.csv").join(pd.DataFrame({"object_id": ["42"]}))
+    assert found["survey_label"].tolist() == ["RR"]

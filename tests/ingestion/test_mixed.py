@@ -264,7 +264,7 @@ def test_everything_dropped_says_why(tmp_path, workspace):
     formats = (
         '[time]\nsystem = "JD"\n[[formats]]\nid = "{s}"\nfile_name = "(?P<s>.+)[.]csv"\nmag = 2\nerr = 3\nband = "g"\n'
     )
-    with pytest.raises(LcdvtError, match=r"2 epochs were read and none is left \(date out of range 2"):
+    with pytest.raises(LcdvtError, match=r"2 epochs were read and none is left \(date out of range: 2 epochs"):
         ingest(tmp_path / "in", describe(tmp_path, formats))
 
 
