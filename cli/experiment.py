@@ -80,7 +80,9 @@ def digits(
     augment: Annotated[Literal["none", "shift"], typer.Option(help="Shift training images at random.")] = "shift",
     preset: Annotated[str, typer.Option(help="digits, or the paper's numbers: paper.")] = "digits",
     steps: Annotated[int | None, typer.Option(min=1, help="Batches of each phase; default: the preset's.")] = None,
-    likelihood: Annotated[Literal["bernoulli", "gaussian"], typer.Option(help="Of a pixel.")] = "bernoulli",
+    likelihood: Annotated[
+        Literal["bernoulli", "gaussian"], typer.Option(help="Distribution of a pixel.")
+    ] = "bernoulli",
     noise: Annotated[
         float | None, typer.Option(min=0.0, help="Noise on the pixels encoders see; default: 0.3 without shifts.")
     ] = None,

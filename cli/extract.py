@@ -1,4 +1,4 @@
-"""`lcdvt extract`: features anew from stored epochs."""
+"""`lcdvt extract`: features of stored epochs."""
 
 from typing import Annotated
 
@@ -21,7 +21,7 @@ def extract(
     data: options.Data = None,
     json_file: options.Json = None,
 ) -> None:
-    """Compute features anew from stored epochs, without touching the raw files."""
+    """Compute features of stored epochs, without touching the raw files."""
     from lcdvt.ingestion.extract import extract_survey
 
     chosen = features.split(",") if "," in features else features

@@ -43,7 +43,7 @@ def ingest(
     name: Annotated[str | None, typer.Option(help="Name in the workspace; default: the survey's.")] = None,
     data: options.Data = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Throw away what was ingested under this name and start anew.")
+        bool, typer.Option("--force", help="Throw away what was ingested under this name and begin again.")
     ] = False,
     repair: Annotated[
         bool, typer.Option("--repair", help="Rebuild the parts that were damaged on disk from the same input.")

@@ -37,7 +37,7 @@ Preset = Annotated[
 Steps = Annotated[int | None, typer.Option(min=1, help="Training steps; default: the preset's.")]
 Members = Annotated[int, typer.Option(help="Models in the ensemble.")]
 Repeats = Annotated[int, typer.Option(help="Draws of labels.")]
-Seed = Annotated[int, typer.Option(help="Of the first draw; the others count on.")]
+Seed = Annotated[int, typer.Option(help="Random seed of the first draw; the others count on from it.")]
 Rows = Annotated[str | None, typer.Option(help="Rows of the table, separated by commas; default: all.")]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")]
 Jobs = Annotated[int | None, typer.Option(help="Worker processes; default: all cores.")]

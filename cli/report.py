@@ -15,7 +15,7 @@ def report(
     output: Annotated[
         Path | None, typer.Option("--out", help="The HTML file; default: RUN.html, or report.html for several runs.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the samples that scatter plots show.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of the samples that scatter plots show.")] = 0,
     data: options.Data = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
     json_file: options.Json = None,

@@ -37,7 +37,7 @@ def simulate(
     except KeyboardInterrupt:
         err.print(
             f"lcdvt: stopped after at least {finished} of {objects} objects; {directory}/truth.csv lists the complete "
-            "ones; run again with --force to start anew.",
+            "ones; run again with --force to begin again.",
             markup=False,
         )
         raise typer.Exit(130) from None

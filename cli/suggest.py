@@ -20,7 +20,7 @@ def suggest(
     output: Annotated[
         Path | None, typer.Option("--out", help="Write the stars, too: .parquet, .csv, .fits or .vot.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the samples that stand for a large survey.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of the samples that stand for a large survey.")] = 0,
     data: options.Data = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the table.")] = False,
     json_file: options.Json = None,

@@ -43,7 +43,7 @@ class Sample:
     """Where the file names no columns, their numbers, counted from 1, are the names."""
     has_names: bool = True
     number_of: dict[str, int] | None = None
-    """The columns' numbers where the reader cannot find them by name, for no header line can serve it."""
+    """The columns' numbers where the reader cannot find them by name, because no header line can serve it."""
     layout_lines: tuple[str, ...] = ()
     """The TOML lines that say how a text's lines are laid out."""
 

@@ -21,7 +21,7 @@ class ClassProbabilities:
     estimator
         Knows the classes it saw.
     n_classes
-        Of the problem.
+        How many classes the problem has.
     features
         Which columns it learned from.
     """

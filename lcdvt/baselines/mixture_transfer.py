@@ -47,7 +47,7 @@ class MixtureTransferConfig:
     rounds
         Alternations between map and class shares, when those are estimated.
     iterations
-        Of the optimiser, in each round.
+        Steps of the optimiser in each round.
     prior_width
         Standard deviation of the prior about the identity: of the translation (in standard deviations of a
         component), of the logarithm of the scaling, and of the rotation (in radians). Narrow, and yet weak
@@ -78,7 +78,7 @@ class SourceMixture:
     whiten
         (Gaussians, dimensions, dimensions): inverse Cholesky factors of the covariances.
     log_weight
-        Of each Gaussian within its class.
+        Logarithm of each Gaussian's weight within its class.
     owner
         Class number of each Gaussian.
     """

@@ -79,7 +79,7 @@ def predict_target(
     problem
         The label draw.
     seed
-        Of everything random in the baseline.
+        The random seed of the baseline.
     target_truth
         Class numbers of all target objects, −1 where not known; only an upper bound is given them.
     """

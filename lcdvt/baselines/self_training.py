@@ -69,7 +69,7 @@ def confident_classes(probability: NDArray[np.float64], drawn: NDArray[np.intege
     drawn
         The labels known already; their objects get −1.
     share
-        Of each predicted class.
+        Which share of each predicted class is taken, the surest first.
     """
     predicted, confidence = probability.argmax(axis=1), probability.max(axis=1)
     guessed = np.full(len(drawn), UNLABELLED, dtype=np.int64)

@@ -26,14 +26,14 @@ class WeightedConfig:
     target_weights
         Total weight of the target's labels, as a multiple of the source's total; cross-validation chooses.
     folds
-        Of that cross-validation, over the target's labels: each fold's labels are judged by a model that has
+        Folds of that cross-validation, over the target's labels: each fold's labels are judged by a model that has
         the whole source and the other folds' labels.
     rounds, search_rounds
         Boosting rounds, or trees, of the final model and of the ones in the search.
     learning_rate, search_learning_rate
-        Of boosting; the search has few rounds, so it learns faster in each.
+        Learning rates of boosting; the search has few rounds, so it learns faster in each.
     leaves, bins, feature_share
-        Of boosting: few bins and a random share of the features at each split cost a fraction of the time and
+        Settings of boosting: few bins and a random share of the features at each split cost a fraction of the time and
         score no worse.
     smallest_leaf
         Least number of objects in a leaf of boosting; a forest's trees are grown out.
@@ -146,7 +146,7 @@ def fit_groups(
     groups
         Rows, classes and the group's total weight, as a multiple of the first group's.
     n_classes
-        Of the problem.
+        How many classes the problem has.
     """
     first_total = max(len(groups[0][1]), 1)
     weights = [balanced_weights(y) * weight * first_total / max(len(y), 1) for _, y, weight in groups]

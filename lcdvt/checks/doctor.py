@@ -185,4 +185,4 @@ def _problems(
         if "error" in survey:
             yield f"survey {name} does not open ({survey['error']}): `lcdvt verify {name}` tells more."
     if not kernels["writable"]:
-        yield "compiled functions cannot be kept, so that every start compiles anew: set NUMBA_CACHE_DIR to a folder."
+        yield "compiled functions cannot be kept, so that every start compiles again: set NUMBA_CACHE_DIR to a folder."

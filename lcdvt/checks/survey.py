@@ -24,7 +24,7 @@ from lcdvt.workspace.journal import Journal, stored_features, while_nobody_write
 from lcdvt.workspace.objects import hashed_ids, objects_by_part, objects_schema
 
 REPAIR: Final = "rebuild it with `lcdvt ingest --repair` and the same input"
-AGAIN: Final = "ingest the survey anew with force=True"
+AGAIN: Final = "ingest the survey again with force=True"
 RESUME: Final = "run the same `lcdvt ingest` again to finish it"
 _DAMAGE: Final = (LcdvtError, pa.ArrowException, OSError, ValueError, TypeError, KeyError)
 

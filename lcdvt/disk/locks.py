@@ -48,7 +48,7 @@ def no_writer(path: Path, said: str) -> Iterator[None]:
 
 
 def _hold(lock: IO[str] | IO[bytes], kind: str, said: str) -> None:
-    import fcntl  # here, for not every system that can import lcdvt has it
+    import fcntl  # here, because not every system that can import lcdvt has it
 
     try:
         fcntl.flock(lock, getattr(fcntl, kind) | fcntl.LOCK_NB)

@@ -38,7 +38,7 @@ class ModelConfig:
     specific
         Widths of further hidden layers of each survey's own, between the shared ones and the latent.
     latent
-        J, the dimension of z; at least the number of classes, for each component has an axis of its own.
+        J, the dimension of z; at least the number of classes, because each component has an axis of its own.
     heads
         Whether a survey's own layers are independent of the other surveys' (the paper), or tied to the
         first survey's by a penalised correction that starts at zero.

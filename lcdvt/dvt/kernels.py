@@ -22,7 +22,7 @@ _LN_2_LOW = np.float32(math.log(2) - 0.693359375)
 _TAYLOR = tuple(np.float32(1 / math.factorial(power)) for power in range(7, -1, -1))
 _LOG_2_PI = np.float32(math.log(2 * math.pi))
 
-# All that lets sums be reordered for speed; not the promise that nothing is NaN, for a NaN has to end its member.
+# All that lets sums be reordered for speed; not the promise that nothing is NaN, because a NaN has to end its member.
 _FAST = {"contract", "nsz", "arcp", "reassoc"}
 _compiled = numba.njit(cache=True, fastmath=_FAST, error_model="numpy")
 
@@ -48,7 +48,7 @@ def gaussian_cost(
 ) -> tuple[Floats, Floats]:
     """Return the means of −log N(x; mean, exp logvar) over labelled and other rows, (groups, 2), and their gradient.
 
-    Outputs are made in here, for the compiler has to know that they overlap nothing.
+    Outputs are made in here, because the compiler has to know that they overlap nothing.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ class ExportedRows:
     Parameters
     ----------
     name
-        Of the catalogue.
+        The name of the catalogue.
     survey
         Where the positions come from.
     description

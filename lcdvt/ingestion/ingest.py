@@ -96,7 +96,7 @@ def ingest(
     data
         The workspace; None takes LCDVT_DATA or ./lcdvt-data.
     force
-        Throw away what was ingested under this name and start anew.
+        Throw away what was ingested under this name and begin again.
     repair
         Check every part against its checksum first, and rebuild the damaged ones from the same input.
     progress

@@ -27,11 +27,11 @@ class DrawResult:
     Parameters
     ----------
     outcomes
-        Of every row.
+        How each row did.
     probabilities
         (target objects, classes) of every row.
     disagreement, other_score
-        Of the ensemble's members about each target object; and how much it looks like none of the classes.
+        How far the ensemble's members disagree about each target object, and how much it looks like no class.
     training, scaler
         The ensemble, and how its features are scaled.
     """

@@ -45,7 +45,7 @@ def other_score(problem: TransferProblem, opinions: Sequence[NDArray[np.float64]
     opinions
         (target objects, classes) of each expert that learned from the labels of both surveys.
     seed
-        Of the forests.
+        The random seed of the forests.
     """
     signs = [_doubt(opinion) for opinion in opinions]
     signs += [_unlabelled_look(problem, seed), _far_from_sure(problem, opinions, seed)]

@@ -44,7 +44,7 @@ def taught_classes(
     config
         How many experts, and which of them.
     seed
-        Of everything random.
+        The random seed of all experts.
     opinions
         What `first_opinions` said, where it was asked already.
     """

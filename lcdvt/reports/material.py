@@ -33,7 +33,7 @@ class RunMaterial:
     surveys, absent
         The run's surveys that are in the workspace, and why the others are not.
     citations
-        Of each survey, as far as it is known.
+        What to cite for each survey, as far as it is known.
     simulated
         Whether any survey was made by the simulator.
     """

@@ -67,7 +67,7 @@ def read_predictions(
             start += len(stars)
             for name, group in stars.groupby(PREDICTED):
                 lowest[name] = _extremes(lowest.get(name), group, per_class, ascending=True)
-                # twice as many, for the same star may be among the lowest of a small class
+                # twice as many, because the same star may be among the lowest of a small class
                 highest[name] = _extremes(highest.get(name), group, 2 * per_class, ascending=False)
         drawn = pd.concat(sample, ignore_index=True) if sample else pd.DataFrame(columns=columns)
     except (OSError, ValueError, KeyError) as error:

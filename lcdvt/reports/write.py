@@ -67,7 +67,7 @@ def report(
     data
         The workspace.
     seed
-        Of the samples that scatter plots show.
+        The random seed of the samples that scatter plots show.
     force
         Whether to overwrite `out`.
     progress

@@ -96,7 +96,7 @@ class DrawRecord:
     identity
         Fingerprint of everything that went into the draw: data, drawn labels, settings, seed, version.
     seed
-        Of the draw.
+        The random seed of the draw.
     classes
         Names of the rows and columns of the confusion counts.
     labels_per_class

@@ -80,7 +80,7 @@ class RunSummary:
     members, draws, seed
         Models in the ensemble, draws of labels, and the first draw's seed.
     macro_f1
-        Of the ensemble, mean and deviation over draws, as shares of one; none where nothing was scored.
+        Macro F1 of the ensemble, mean and deviation over draws, as shares of one; none where nothing was scored.
     """
 
     name: str

@@ -92,7 +92,7 @@ def suggest(
     out
         Where to write the stars: .parquet, .csv, .fits or .vot; None for nowhere.
     seed
-        Of the samples that stand for a large survey.
+        The random seed of the samples that stand for a large survey.
     data, force
         The workspace, and whether to overwrite `out`.
     """

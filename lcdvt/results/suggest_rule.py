@@ -91,7 +91,7 @@ def choose_stars(
     Parameters
     ----------
     opinions
-        Of all stars.
+        What the run says of all stars.
     features_of
         Gives scaled features (NaN where missing) of the rows it is called with.
     number
@@ -99,7 +99,7 @@ def choose_stars(
     per_class
         Which of the two.
     seed
-        Of the samples that stand for a survey larger than `STARS_PER_SET`.
+        The random seed of the samples that stand for a survey larger than `STARS_PER_SET`.
     """
     generator = np.random.default_rng(seed)
     classes = opinions.probability.shape[1]

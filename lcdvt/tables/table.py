@@ -40,7 +40,8 @@ class Circumstances:
     folds
         Whether each draw held out one fold of the labels instead of drawing a few.
     left_out
-        Classes that not both sides have labels of: their objects took part without a label and were not scored.
+        Classes that were not asked for, or have labels on one side only: their objects took part without a label and
+        were not scored.
     """
 
     sources: tuple[str, ...]
@@ -229,7 +230,7 @@ def _notes(scores: Sequence[RowScores], circumstances: Circumstances, has_publis
     mix = ", ".join(f"{name} {count} ({100 * count / total:.1f} %)" for name, count in circumstances.class_mix.items())
     notes.append(f"Class mix of {'the target' if target else circumstances.target}: {mix}.")
     if circumstances.left_out:
-        notes.append(f"Left out, for not both sides have labels of them: {', '.join(circumstances.left_out)}.")
+        notes.append(f"Left out (not asked for, or without labels on one side): {', '.join(circumstances.left_out)}.")
     notes.append(f"Seeds: {', '.join(map(str, circumstances.seeds))}.")
     reading = "Bold: best of our rows without the upper bounds."
     if any(row.is_upper_bound for row in scores) or has_published:

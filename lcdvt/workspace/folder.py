@@ -48,7 +48,7 @@ class SurveyFolder:
 
     @property
     def new_features(self) -> Path:
-        """Features that are being computed anew."""
+        """New features that are being computed."""
         return self.root / "features.new"
 
     @property

@@ -111,7 +111,7 @@ class Journal:
                 except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
                     # A kill tears the last line only. To go on from here would throw away parts that are whole.
                     raise WorkspaceError(
-                        f"{self.path}:{number} is damaged: bring it back from a copy, or ingest anew with force=True."
+                        f"{self.path}:{number} is damaged: bring it back from a copy, or ingest again with force=True."
                     ) from error
                 good += len(line)
         if not only_read and good < self.path.stat().st_size:
@@ -122,7 +122,7 @@ class Journal:
             if line.get("journal") != JOURNAL_VERSION:
                 raise WorkspaceError(
                     f"{self.path} was written by another version of lcdvt (journal {line.get('journal')}): "
-                    "use force=True to ingest anew."
+                    "use force=True to ingest again."
                 )
             self.settings = line["settings"]
         elif "change" in line:
@@ -158,7 +158,7 @@ class Journal:
         self.settings = (self.settings or {}) | json.loads(json.dumps(settings))
 
     def note_files(self, files: Mapping[str, WrittenFile]) -> None:
-        """Record files that were written anew: features, repaired parts, the objects table."""
+        """Record files that were written again: features, repaired parts, the objects table."""
         changed = {name: written for name, written in files.items() if self.files.get(name) != written}
         if changed:
             self._append({"files": changed})
@@ -167,12 +167,12 @@ class Journal:
     def check_parts(self, root: Path) -> None:
         """Refuse to add to a survey of which a part is missing or not as long as it was written."""
         for name, written in self.files.items():
-            # An early version's features may have been computed anew without a note of it.
+            # An early version's features may have been computed again without a note of it.
             known = written.checksum or not name.startswith("features")
             if known and name != OBJECTS_FILE and not written.has_its_size(root / name):
                 raise WorkspaceError(
                     f"{root / name} is missing or damaged: run the same command with repair=True to rebuild it, "
-                    "or with force=True to ingest anew."
+                    "or with force=True to ingest everything again."
                 )
 
     def plan(self, batch_objects: int) -> int:

@@ -53,7 +53,7 @@ class StoredSurvey:
             return bool(read_json_object(self.folder.summary).get("simulated"))
         except (OSError, ValueError) as error:
             raise WorkspaceError(
-                f"{self.folder.summary} cannot be read ({error}): run the same `lcdvt ingest` again to write it anew."
+                f"{self.folder.summary} cannot be read ({error}): run the same `lcdvt ingest` again to write it."
             ) from error
 
     @property

@@ -61,7 +61,7 @@ class Circumstances:
     scored
         The test images, or, while settings are chosen, a part of the training images kept out of training.
     likelihood
-        Of a pixel: Bernoulli, as the paper has it for images, or Gaussian.
+        The distribution of a pixel: Bernoulli, as the paper has it for images, or Gaussian.
     noise
         Standard deviation of the noise that encoders see on pixels; None takes the preset's.
     device
@@ -246,7 +246,7 @@ def _read_result(path: Path, run: DigitsRun, settings: Mapping[str, Any]) -> Dig
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputFileError(f"{path} is damaged ({error}): delete it, and the run is made again.") from error
-    # through JSON, for a tuple comes back as a list
+    # through JSON, because a tuple comes back as a list
     if result.settings != json.loads(json.dumps(settings)):
         raise InputFileError(f"{path} was made with other settings: choose another folder (out=…), or delete it.")
     return result

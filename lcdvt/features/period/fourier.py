@@ -38,7 +38,7 @@ class RelativeHarmonics(NamedTuple):
     precision
         Sum of all bands' weights: inverse relative variances of the first harmonic; 0 where no band shows it.
     amplitude
-        Of the first harmonic, magnitudes, averaged with the same weights.
+        Amplitude of the first harmonic, magnitudes, averaged with the same weights.
     """
 
     sums: list[complex]

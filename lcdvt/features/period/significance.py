@@ -2,7 +2,7 @@
 
 White noise is the wrong null hypothesis for a star: a slow trend, a quasar or an irregular giant is "significant"
 at any long period. Here the null hypothesis is a damped random walk plus white noise, fitted to the light curve;
-the alternative is the same noise, fitted anew to the residuals of the periodic model. Twice the log-likelihood
+the alternative is the same noise, fitted again to the residuals of the periodic model. Twice the log-likelihood
 ratio is χ²-distributed with two degrees of freedom per harmonic and band (Wilks), and the chance is multiplied
 over the frequencies searched: a continuous periodogram has about √z times as many chances to exceed a level z
 as there are independent frequencies (Baluev 2008, eq. 6).
