@@ -11,7 +11,9 @@ from lcdvt.catalogs.survey import Survey
 from lcdvt.errors import InputFileError, SurveyError
 
 FILES_LOOKED_AT = 25
+"""Files of other kinds may lie among them; more would delay every ingest."""
 MEMBERS_LOOKED_AT = 5
+"""Of each archive: to get further in, it has to be unpacked."""
 
 
 def guess_survey(files: Sequence[InputFile]) -> Survey:

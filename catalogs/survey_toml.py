@@ -8,6 +8,7 @@ from lcdvt.disk.limited_text import parse_toml
 from lcdvt.errors import SurveyError
 
 SURVEY_TOML_SIZE_LIMIT: Final = 1 << 20
+"""A description has a few kilobytes."""
 
 TEXT, NUMBER, WHOLE, TEXTS, NUMBERS, TABLE, TABLES = (
     "text",

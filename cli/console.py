@@ -13,6 +13,7 @@ from rich.console import Console
 from lcdvt.parallel.progress import Progress
 
 SECONDS_BETWEEN_LOG_LINES = 10.0
+"""A log of an hour stays readable."""
 
 # In a file or a pipe there is no width to keep to, and a table cut at 80 columns is of no use.
 PIPE_WIDTH = 160

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from lcdvt.checks.doctor import Diagnosis
 
 EXIT_PROBLEMS = 1
+"""Not 2, which says that the command was used wrongly."""
 
 
 def doctor(data: options.Data = None, json_file: options.Json = None) -> None:

@@ -26,7 +26,9 @@ from lcdvt.errors import LcdvtError
 from lcdvt.parallel.memory import FRUGAL_ARROW, keep_freed_memory
 
 EXIT_USER_ERROR = 2
+"""What command lines use for wrong usage."""
 EXIT_INTERRUPTED = 130
+"""128 + SIGINT, as shells have it."""
 INTERRUPTED = "lcdvt: interrupted; what was finished is kept, run the same command again to go on."
 
 app = typer.Typer(

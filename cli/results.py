@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from lcdvt.run import Run
 
 PROBLEMS_SHOWN = 10
+"""A screen's worth; the file lists all."""
 
 
 def print_run(result: "Run", json_file: Path | None = None) -> None:

@@ -11,6 +11,7 @@ from lcdvt.cli.console import out, progress_display
 from lcdvt.cli.results import write_json
 
 SHOWN_TRIALS = 10
+"""A screen's worth; the file lists all."""
 # The paper's letters keep the table narrow.
 COLUMNS = {
     "component_distance": "μ",

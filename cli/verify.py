@@ -10,6 +10,7 @@ from lcdvt.cli.results import write_json
 from lcdvt.cli.wording import in_options
 
 EXIT_FINDINGS = 1
+"""Not 2, which says that the command was used wrongly."""
 
 
 def verify(

@@ -34,6 +34,7 @@ from lcdvt.protocol.draw import transfer_problem
 from lcdvt.protocol.teaching import taught_classes
 
 LARGEST_SEED: Final = 2**31 - 1
+"""Scikit-learn's generators draw below it."""
 NO_DOMAIN: Final = 1
 """Of every row where no domain was given."""
 

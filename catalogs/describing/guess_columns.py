@@ -22,6 +22,7 @@ BAND_NAMES: Final = tuple("band filter passband filt fid bandpass filtercode fil
 ID_NAMES: Final = tuple("id object_id objid oid star_id starid source_id name objectid object star".split())
 RA_NAMES, DEC_NAMES = ("ra", "raj2000", "ra_deg"), ("dec", "dej2000", "dec_deg")
 MAX_BANDS: Final = 12
+"""No survey here has more; more columns like a magnitude mean that the guess is wrong."""
 BLUE_TO_RED: Final = "uUbBgGvVrRiIzZyYjJhHkK"
 NOT_BANDS: Final = frozenset("e er err d sig lim ref abs zp std mean med".split())
 """What stands beside `mag` in a column's name without being a band."""

@@ -19,9 +19,13 @@ from lcdvt.catalogs.survey import SEPARATOR_NAMES
 from lcdvt.errors import LcdvtError, SurveyError, first_line
 
 BYTES_LOOKED_AT: Final = 1 << 20
+"""Some thousand lines: enough to tell columns apart, read at once."""
 ROWS_LOOKED_AT: Final = 20_000
+"""As many rows of a table."""
 NESTED_ROWS_LOOKED_AT: Final = 100
+"""Each of them is a whole light curve."""
 LINES_FOR_SEPARATOR: Final = 50
+"""A separator shows in the first lines or not at all."""
 MOST_HEADER_LINES: Final = 4
 """Names, types, units, dashes: beyond that, lines without a number are no header."""
 COMMENT_MARKS: Final = "#%!\\"

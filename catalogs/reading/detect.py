@@ -10,6 +10,7 @@ from lcdvt.catalogs.survey import SEPARATOR_NAMES, Column, Format, Survey
 from lcdvt.catalogs.vocabulary import MISSING_WORDS
 
 HEAD_BYTES = 8192
+"""Headers and comments of every known format end before."""
 PATTERN_BYTES = 2048  # what a format looks for stands in its very first lines
 _BOM = b"\xef\xbb\xbf"
 TABLE_MAGIC = {"parquet": (b"PAR1",), "fits": (b"SIMPLE  =",), "votable": (b"<?xml", b"<VOTABLE")}

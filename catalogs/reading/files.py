@@ -24,6 +24,7 @@ COMPRESSION_SUFFIXES: Final = (".gz", ".bz2", ".xz")
 WHOLE_FILE_LIMIT: Final = 256 << 20
 """No single star's file is larger; a larger one is damaged or an attack."""
 EXPANSION_LIMIT: Final = 200
+"""Text compresses twentyfold; what grows ten times as much is a bomb."""
 EXPANSION_ALLOWED_BYTES: Final = 64 << 20
 """Text shrinks by ten, not by hundreds: beyond this size and ratio a compressed file is refused."""
 

@@ -10,6 +10,7 @@ PROPERTIES: Final = ("hats.properties", "properties")
 PRIMARY_KEY: Final = "hats_primary_table_url"
 ROW_PRODUCTS: Final = ("object", "source")
 PROPERTIES_SIZE_LIMIT: Final = 1 << 20
+"""A properties file has a few hundred bytes."""
 
 
 def hats_partitions(folder: Path) -> list[str] | None:

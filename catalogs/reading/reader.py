@@ -15,6 +15,7 @@ from lcdvt.catalogs.survey import Survey
 from lcdvt.errors import InputFileError
 
 READ_TOGETHER_BYTES: Final = 8 << 20
+"""A batch's worth, so that memory stays that of a batch."""
 
 
 class Piece(NamedTuple):

@@ -34,6 +34,7 @@ from lcdvt.errors import InputFileError, first_line
 
 _MISSING_TEXTS: Final = pa.array(["", *(word.decode() for word in MISSING_WORDS)])
 ROWS_AT_ONCE: Final = 1 << 16
+"""Few calls, and some megabytes at a time."""
 NESTED_ROWS_AT_ONCE: Final = 256
 """Each row of a nested table is a whole light curve."""
 

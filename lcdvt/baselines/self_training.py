@@ -14,6 +14,7 @@ from lcdvt.baselines.weighted import WeightedBothSurveys, WeightedConfig, boosti
 from lcdvt.dataset.dataset import UNLABELLED
 
 LEAST_PROBABILITY: Final = 1e-3
+"""One expert's zero must not silence the others in the product."""
 # Enough to learn a survey's ways from; one with millions of objects shall not take hours.
 MOST_GUESSED: Final = 50_000
 

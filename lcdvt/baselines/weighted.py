@@ -15,6 +15,7 @@ from lcdvt.baselines.problem import TransferProblem
 from lcdvt.dataset.folds import stratified_folds
 
 LEAST_PROBABILITY: Final = 1e-3
+"""A sure mistake counts heavily in the log-likelihood, but not infinitely."""
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ OPTIONAL_PROGRAMS: Final = {
     "pdflatex": (("pdflatex",), "testing the LaTeX tables", "apt-get install texlive-latex-recommended"),
 }
 SMALLEST_FREE_SPACE: Final = 1 << 30
+"""An ingest of any real survey needs more."""
 
 
 @dataclass(frozen=True)

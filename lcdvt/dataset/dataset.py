@@ -19,6 +19,7 @@ from lcdvt.errors import DatasetError
 from lcdvt.names import OBJECT_ID
 
 UNLABELLED = -1
+"""Scikit-learn's number for a row without a label."""
 
 FeatureChoice = Literal["same", "common", "all"]
 

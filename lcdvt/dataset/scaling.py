@@ -18,9 +18,13 @@ from lcdvt.errors import DatasetError
 ScalingMethod = Literal["survey", "pooled", "rank", "none"]
 
 RANK_KNOTS = 257
+"""Quantiles kept of each feature: ranks good to half a percent."""
 LARGEST_SCORE = 3.0
+"""Normal scores end here, so that one odd star does not leave the others behind."""
 LARGEST_STANDARD = 10.0
+"""The same for standardised features, whose tails are longer."""
 HEAVY_TAIL_RATIO = 20.0
+"""99 % quantile over median from which a positive feature is logged."""
 
 
 @dataclass(frozen=True)

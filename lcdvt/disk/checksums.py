@@ -12,6 +12,7 @@ from typing import Any, Final
 CHECKSUMS_FILE: Final = "checksums.json"
 _KIND: Final = "crc32"
 _BLOCK_BYTES: Final = 1 << 20
+"""Large enough for the disk, small enough for any memory."""
 
 
 def checksum(content: Any) -> str:

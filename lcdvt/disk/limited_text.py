@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 
 TOML_LIMIT: Final = 1 << 20
+"""A configuration has a few kilobytes."""
 JSON_LIMIT: Final = 64 << 20
+"""A scaler of thousands of features has a few megabytes."""
 
 
 def read_limited(path: Path, limit: int) -> str:

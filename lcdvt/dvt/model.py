@@ -9,6 +9,7 @@ from lcdvt.dvt.networks import DenseNetworks, MemberLayer, MemberLinear, Scope
 from lcdvt.errors import SettingsError
 
 PREDICTION_ROWS = 4096
+"""Keeps the memory of a prediction flat, whatever the survey."""
 
 
 class DVT(nn.Module):

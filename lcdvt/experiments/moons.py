@@ -39,6 +39,7 @@ CLASSES = ("red", "blue")
 SURVEYS = ("source", "target")
 PAPER_F1 = {"source": 97.5, "target": 86.6}
 PAPER_STEPS = 15000
+"""Section on moons: 15000 batches."""
 SVM_PENALTY = 10.0
 # A half circle as points, much closer to each other than the noise; without noise its density would be infinite.
 ARC_POINTS = 400

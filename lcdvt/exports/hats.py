@@ -30,10 +30,12 @@ from lcdvt.workspace.objects import PART, objects_by_part
 from lcdvt.workspace.survey import StoredSurvey, open_survey
 
 ROWS_PER_PARTITION: Final = 100_000
+"""Some ten megabytes each, which LSDB likes to read."""
 HIGHEST_ORDER: Final = 8
 """Partitions are never smaller than a quarter of a degree."""
 SPATIAL_INDEX: Final = "_healpix_29"
 SPATIAL_ORDER: Final = 29
+"""Of HATS' own index column."""
 
 
 @dataclass(frozen=True)

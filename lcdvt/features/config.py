@@ -13,6 +13,7 @@ Engine = Literal["fast", "feets"]
 ENGINES: Final[tuple[Engine, ...]] = ("fast", "feets")
 
 DEFAULT_MINIMUM_EPOCHS: Final = 10
+"""As HiTS: moments and percentiles of fewer say nothing."""
 BLUE_TO_RED: Final = "uUbBgGvVrRiIzZyYJHK"
 
 

@@ -24,12 +24,17 @@ from lcdvt.catalogs.survey import Format, Survey
 from lcdvt.errors import InputFileError, first_line
 
 FEWEST_BATCHES: Final = 16
+"""Enough to keep several workers busy to the end."""
 SMALLEST_BATCH: Final = 16
+"""Fewer objects make parts whose overhead outweighs them."""
 LARGEST_BATCH: Final = 512
+"""More would only make each step of progress longer."""
 BATCH_BYTES: Final = 8 << 20
+"""Bounds a worker's memory where objects are long."""
 STREAMED_FROM_BYTES: Final = 1 << 20
 """A many-object file above this size is cut into batches instead of being read whole by one worker."""
 LONGEST_LINE: Final = 1 << 20
+"""No row of numbers is longer: such a file is no table."""
 
 
 @dataclass(frozen=True)

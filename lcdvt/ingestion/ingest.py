@@ -35,6 +35,7 @@ from lcdvt.workspace.journal import JOURNAL_FILE, Journal, PartRecord, input_key
 from lcdvt.workspace.objects import objects_folder
 
 PROBLEMS_KEPT: Final = 1000
+"""As many as anybody reads; the rest are counted."""
 _VERSIONS: Final = ("numpy", "pyarrow", "numba", "astropy")
 
 

@@ -18,7 +18,9 @@ VOTABLE_SUFFIXES: Final = (".vot", ".xml", ".votable")
 SEPARATORS: Final = (",", ";", "\t", "|", " ")
 """In the order of preference where several split the lines alike; the blank stands for any run of blanks."""
 LINES_FOR_SEPARATOR: Final = 50
+"""A separator shows in the first lines or not at all."""
 CHUNK_BYTES: Final = 1 << 20
+"""A catalogue of millions is read in pieces of this size."""
 ROWS_AT_ONCE: Final = 1 << 10
 """Rows that are lists of Python texts at a time, which take ten times the bytes of the file."""
 _OGLE_LINE: Final = re.compile(r"(?P<star>OGLE-[A-Z0-9]+-(?P<type>[A-Z0-9]+)-\d+)\s")

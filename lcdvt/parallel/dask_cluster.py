@@ -22,8 +22,11 @@ Result = TypeVar("Result")
 
 LOCAL: Final = "local"
 RETRIES: Final = 3
+"""Workers that die by chance are replaced; a batch that kills three is at fault itself."""
 SECONDS_TO_ANSWER: Final = 10
+"""A scheduler on a busy cluster answers within seconds."""
 SECONDS_FOR_A_WORKER: Final = 60
+"""Workers of a queue may start a little after the scheduler."""
 BATCHES_IN_FLIGHT_PER_THREAD: Final = 2
 """One that runs and one that waits: no worker idles, and memory does not grow with the survey."""
 

@@ -24,7 +24,9 @@ from lcdvt.baselines.self_training import confident_classes, product_of_experts
 from lcdvt.dataset.dataset import UNLABELLED
 
 TINY: Final = 1e-12
+"""Keeps the logarithm finite."""
 FOLDS: Final = 2
+"""Each star is judged by a forest that did not see it, at the lowest price."""
 TREES: Final = 100
 SMALLEST_LEAF: Final = 5
 # A forest needs no more to see where unlabelled objects crowd or scores are high, and a survey may have millions.

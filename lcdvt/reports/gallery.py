@@ -18,6 +18,7 @@ from lcdvt.tables.escapes import html
 from lcdvt.workspace.survey import StoredSurvey
 
 PER_CLASS: Final = 3
+"""Fits beside each other on a desk's screen."""
 DOUBTFUL_PERIOD: Final = 0.01
 """False-alarm value above which a period is called doubtful."""
 

@@ -15,6 +15,7 @@ from lcdvt.reports.svg import draw_svg
 from lcdvt.tables.table import ResultTable
 
 RIVALS_SHOWN: Final = 3
+"""More lines would cover each other."""
 
 _Scored = tuple[RunMaterial, ResultTable]
 

@@ -13,6 +13,7 @@ from lcdvt.names import DISAGREEMENT, ENTROPY, IN_DRAW, LABEL, OBJECT_ID, PREDIC
 from lcdvt.results.latent import draw_rows
 
 ROWS_AT_ONCE: Final = 65_536
+"""Keeps the memory of a report flat, whatever the survey."""
 COLUMNS: Final = (OBJECT_ID, LABEL, IN_DRAW, PREDICTED, ENTROPY, DISAGREEMENT)
 
 

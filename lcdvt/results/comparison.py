@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FEWEST_RUNS: Final = 2
+"""One run has its own table."""
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from lcdvt.errors import WorkspaceError
 from lcdvt.evaluate import ReliabilityBins, Score, confusion_matrix, reliability, score
 
 VERSION: Final = 1
+"""Raised when the file's form changes, so that an old lcdvt refuses it."""
 DRAWS_FOLDER: Final = "draws"
 
 

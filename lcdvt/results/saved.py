@@ -35,8 +35,11 @@ from lcdvt.results.folder import CONFIG_FILE, FORMAT, HISTORY_FILE, METRICS_FILE
 WEIGHTS_FILE = "weights.safetensors"
 SCALER_FILE = "scaler.json"
 HEADER_LIMIT: Final = 1 << 20
+"""Our models' headers have some kilobytes; the format allows a hundred times more."""
 MOST_LAYERS: Final = 100
+"""Far above any model of ours, far below what fills the memory."""
 MOST_MEMBERS: Final = 10_000
+"""The same for the members of an ensemble."""
 _DTYPES: Final = {"F32": torch.float32, "F64": torch.float64, "I64": torch.int64, "BOOL": torch.bool}
 
 

@@ -26,6 +26,7 @@ TRUTH, LABELS = "truth.csv", "labels.csv"
 # What a simulation leaves in its folder: all that --force may remove.
 OUR_FILES = ("lm[0-9]*", "macho_training_lightcurves", "LC_*.csv", "F_[0-9]*", "lightcurves", LABELS, TRUTH)
 OBJECTS_BETWEEN_REPORTS = 50
+"""A bar that moves every second or so."""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from lcdvt.evaluate import RowScores, Score, Spread
 from lcdvt.tables.table import Circumstances, ResultTable, TableRow, build_table
 
 VERSION: Final = 1
+"""Raised when the record's form changes, so that an old lcdvt refuses it."""
 
 
 def to_json(table: ResultTable) -> str:

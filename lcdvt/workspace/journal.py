@@ -20,6 +20,7 @@ from lcdvt.features.config import FeatureConfig
 from lcdvt.workspace.folder import OBJECTS_FILE
 
 JOURNAL_VERSION: Final = 1
+"""Raised when the journal's form changes, so that an old lcdvt refuses it."""
 JOURNAL_FILE: Final = "journal.jsonl"
 LOCK_FILE: Final = "lock"
 ANEW: Final = "use force=True to ingest it again from the beginning"

@@ -22,6 +22,7 @@ CLASSES: Final = tuple(str(digit) for digit in range(10))
 NAMES: Final = ("mnist", "usps")
 HIGHEST_PIXEL: Final = np.float32(255)
 VALIDATION_SHARE: Final = 1 / 6
+"""As many images as the test set has."""
 # The validation part is the same for every run: it stands for the test set while settings are chosen.
 VALIDATION_SEED: Final = 0
 

@@ -21,6 +21,7 @@ ModelName = Literal["DVT", "CNN"]
 Likelihood = Literal["bernoulli", "gaussian"]
 
 SHIFT_PIXELS: Final = 2
+"""A digit stays a digit, and stays inside the image."""
 # Images that are never shifted are learned by heart, and unlabelled ones go to the wrong component: noise on what the
 # encoder sees prevents it, and together with shifts it does harm. Compare, on training images kept out of training,
 # lcdvt experiment digits --score validation --mode semi-supervised --augment none --noise 0 (or 0.3, or 0.6).
