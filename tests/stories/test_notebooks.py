@@ -8,6 +8,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
+import lcdvt
+
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 PICTURES = {"01": 4, "02": 1, "03": 1, "04": 4}
@@ -30,6 +32,14 @@ def test_outputs_are_stripped(path):
         assert cell.get("outputs", []) == []
         assert cell.get("execution_count") is None
     assert "widgets" not in notebook.metadata
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=ids)
+def test_only_public_names_are_used(path):
+    code = "\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code")
+    assert "import lcdvt\n" in code
+    assert not re.search(r"^\s*(from lcdvt|import lcdvt\.|import lcdvt as|!)", code, re.MULTILINE)
+    assert set(re.findall(r"\blcdvt\.(\w+)", code)) <= set(lcdvt.__all__)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=ids)

@@ -42,6 +42,7 @@ def test_the_guide_shows_every_verb():
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)  # a whole page of commands, beside other tests
 @pytest.mark.parametrize("name", PAGES)
 def test_every_command_and_every_line_of_python_runs_in_order(name, tmp_path):
     # The one file that the guide takes for granted: a star of the reader's own survey.
