@@ -68,7 +68,11 @@ def show(
             if form.splits_objects_by_band
             else "one band per row"
         )
-        table.add_row("format", f"{form.name}: {form.type}, {many}, {layout}, id {form.id}")
+        if form.refused:
+            table.add_row("refused", f"{form.name}: {form.refused}")
+            continue
+        flags = f"; left out by {', '.join(str(flag.column) for flag in form.flags)}" if form.flags else ""
+        table.add_row("format", f"{form.name}: {form.type}, {many}, {layout}, id {form.id}{flags}")
     out.print(table)
 
 
