@@ -46,7 +46,10 @@ def show(
     table.add_column(style="bold", no_wrap=True)
     table.add_column()
     table.add_row("cite", survey.citation or "(no citation given)")
-    table.add_row("bands", " ".join(survey.bands) + (" (blue to red)" if len(survey.bands) > 1 else ""))
+    table.add_row(
+        "bands",
+        " ".join(survey.bands) + (f" (colour: {survey.bands[0]} − {survey.bands[1]})" if len(survey.bands) > 1 else ""),
+    )
     table.add_row("dates", survey.time.describe())
     table.add_row("magnitudes", survey.magnitude_kind)
     table.add_row("no value", f"magnitude {_values(survey.mag_sentinels)}, error {_values(survey.err_sentinels)}")
@@ -68,7 +71,11 @@ def show(
             if form.splits_objects_by_band
             else "one band per row"
         )
-        table.add_row("format", f"{form.name}: {form.type}, {many}, {layout}, id {form.id}")
+        if form.refused:
+            table.add_row("refused", f"{form.name}: {form.refused}")
+            continue
+        flags = f"; left out by {', '.join(str(flag.column) for flag in form.flags)}" if form.flags else ""
+        table.add_row("format", f"{form.name}: {form.type}, {many}, {layout}, id {form.id}{flags}")
     out.print(table)
 
 

@@ -36,6 +36,12 @@ def flat_names(schema: pa.Schema) -> list[str]:
     return names
 
 
+def has_lists(schema: pa.Schema, wanted: list[str]) -> bool:
+    """Say whether a wanted column is a list, or in one: each row is a whole light curve then."""
+    asked = {*wanted, *(name.partition(DOT)[0] for name in wanted)}
+    return any(field.name in asked and (_is_list(field.type) or nested_fields(field.type)) for field in schema)
+
+
 def stored_columns(schema: pa.Schema, wanted: list[str], newest: str = "") -> list[str]:
     """Return which columns of the file hold the wanted ones: a field of a struct is read without the others."""
     outer = {field.name for field in schema if _is_list(field.type)}

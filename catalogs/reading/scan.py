@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from lcdvt.catalogs.reading.scan_kernel import (
@@ -17,6 +18,7 @@ from lcdvt.catalogs.reading.scan_kernel import (
     TOO_FEW_COLUMNS,
     TOO_MANY_COLUMNS,
     WHITESPACE_RUNS,
+    gather_tokens,
     scan_lines,
 )
 
@@ -111,11 +113,8 @@ def scan_texts(
         column_count,
     )
     scan = Scan(buffer, *found)
-    for row, position, token_start, token_stop in hard:
-        try:
-            scan.values[row, position] = float(buffer[token_start:token_stop])
-        except ValueError:
-            scan.fault[row] = NOT_A_NUMBER
+    if hard.size:
+        _read_hard(scan, data, hard)
     if numeric == numeric_columns and text == text_columns:
         return scan
     # One column may be wanted twice, once by its name and once by its number.
@@ -125,6 +124,20 @@ def scan_texts(
         text_start=scan.text_start[:, of_text],
         text_stop=scan.text_stop[:, of_text],
     )
+
+
+def _read_hard(scan: Scan, data: NDArray[np.uint8], hard: NDArray[np.int64]) -> None:
+    """Read the numbers with more digits than the kernel reads exactly: Arrow does it as exactly as Python's float."""
+    text, begins = gather_tokens(data, hard)
+    tokens = pa.LargeStringArray.from_buffers(len(hard), pa.py_buffer(begins), pa.py_buffer(text))
+    try:
+        scan.values[hard[:, 0], hard[:, 1]] = tokens.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid:  # a sign in front, or a number beyond all doubles: one of them sends all to Python
+        for row, position, token_start, token_stop in hard.tolist():
+            try:
+                scan.values[row, position] = float(scan.buffer[token_start:token_stop])
+            except ValueError:
+                scan.fault[row] = NOT_A_NUMBER
 
 
 @lru_cache(maxsize=256)

@@ -172,8 +172,8 @@ def scan_lines(  # type: ignore[no-untyped-def]
     line_number = np.empty(lines, dtype=np.int32)
     fault = np.empty(lines, dtype=np.int8)
     row_start = np.empty(starts.size + 1, dtype=np.int64)
-    hard = [(0, 0, 0, 0)]
-    hard.pop()
+    hard = np.empty((16, 4), dtype=np.int64)  # row, place, start and stop of numbers that are left to the caller
+    n_hard = 0
     last_wanted = wanted.size - 1
     only_number = np.where(text_at < 0, wanted, -1)
     by_blanks = separator == WHITESPACE_RUNS
@@ -215,7 +215,15 @@ def scan_lines(  # type: ignore[no-untyped-def]
                         if at >= 0:
                             values[at, row], kind = read_number(data, token_start, token_stop)
                             if kind == HARD:
-                                hard.append((row, at, token_start, token_stop))
+                                if n_hard == hard.shape[0]:
+                                    larger = np.empty((2 * n_hard, 4), dtype=np.int64)
+                                    larger[:n_hard] = hard
+                                    hard = larger
+                                hard[n_hard, 0] = row
+                                hard[n_hard, 1] = at
+                                hard[n_hard, 2] = token_start
+                                hard[n_hard, 3] = token_stop
+                                n_hard += 1
                             elif kind == BAD:
                                 line_fault = NOT_A_NUMBER
                         at = text_at[column]
@@ -260,8 +268,20 @@ def scan_lines(  # type: ignore[no-untyped-def]
         line_number[:row],
         fault[:row],
         row_start,
-        hard,
+        hard[:n_hard],
     )
+
+
+@numba.njit(cache=True)
+def gather_tokens(data, hard):  # type: ignore[no-untyped-def]
+    """Return the texts of some tokens, one after the other, and where each begins; the last entry is the end."""
+    begins = np.zeros(hard.shape[0] + 1, dtype=np.int64)
+    for number in range(hard.shape[0]):
+        begins[number + 1] = begins[number] + hard[number, 3] - hard[number, 2]
+    text = np.empty(begins[-1], dtype=np.uint8)
+    for number in range(hard.shape[0]):
+        text[begins[number] : begins[number + 1]] = data[hard[number, 2] : hard[number, 3]]
+    return text, begins
 
 
 @numba.njit(cache=True)

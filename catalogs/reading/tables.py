@@ -25,7 +25,7 @@ from lcdvt.catalogs.reading.curves import (
 )
 from lcdvt.catalogs.reading.dates_beside import dates_of
 from lcdvt.catalogs.reading.detect import Match
-from lcdvt.catalogs.reading.nested import flat_names, flattened, stored_columns
+from lcdvt.catalogs.reading.nested import flat_names, flattened, has_lists, stored_columns
 from lcdvt.catalogs.reading.records import record_table
 from lcdvt.catalogs.reading.values import NEGATIVE_SIGNS, has_bits, measured, without_flagged
 from lcdvt.catalogs.survey import Column, Flag, Format, Survey
@@ -45,7 +45,7 @@ def read_table_bytes(survey: Survey, match: Match, content: bytes, name: str) ->
     wanted = [str(column) for column in form.used_columns]
     try:
         if form.type == "parquet":
-            table = flattened(pq.read_table(io.BytesIO(content)), wanted, form.newest)
+            table = flattened(_parquet_columns(content, wanted, form.newest), wanted, form.newest)
         elif form.type in ("json", "avro"):
             table = flattened(record_table(form.type, content), wanted, form.newest)
         else:
@@ -80,6 +80,14 @@ def _astropy_table(kind: str, content: bytes, wanted: list[str]) -> pa.Table:
     return pa.table(columns)
 
 
+def _parquet_columns(content: bytes, wanted: list[str], newest: str) -> pa.Table:
+    """Read only what is wanted: an alert's pictures of the sky are most of its file."""
+    with pq.ParquetFile(io.BytesIO(content)) as file:
+        names = flat_names(file.schema_arrow)
+        there = [column for column in wanted if column in names]
+        return file.read(columns=stored_columns(file.schema_arrow, there, newest))
+
+
 def _word(value: object) -> str:
     """Return a text, or a yes or no, as the text formats write it."""
     if isinstance(value, bool):
@@ -102,7 +110,7 @@ def parquet_batches(path: Path, form: Format) -> Iterator[pa.Table]:
             missing = [column for column in wanted if column not in names]
             if missing:
                 raise InputFileError(f"{path} has no column {missing[0]!r}; it has {', '.join(names[:20])}.")
-            is_nested = names != file.schema_arrow.names
+            is_nested = has_lists(file.schema_arrow, wanted)
             rows = NESTED_ROWS_AT_ONCE if is_nested else ROWS_AT_ONCE
             for batch in file.iter_batches(rows, columns=stored_columns(file.schema_arrow, wanted, form.newest)):
                 yield flattened(pa.Table.from_batches([batch]), wanted, form.newest)

@@ -4,6 +4,7 @@ import io
 import math
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -259,3 +260,30 @@ def test_rubin_s_forced_sources_find_their_dates_in_the_table_of_visits(on, tabl
     (epochs,) = lcdvt.open_survey("lsst").iter_epochs()
     assert epochs[["object_id", "band", "mjd"]].to_numpy().tolist() == [["1", "g", 60982.5], ["1", "r", 60982.25]]
     assert result.totals["dropped_epochs"] == {"missing value or sentinel": 1}
+
+
+def test_a_large_file_in_pieces_gives_what_it_gives_whole(tmp_path, workspace, monkeypatch):
+    """Flags, time systems and lists go the same way through the streams as through a file that is read at once."""
+    header, *lines = ztf_csv_text(
+        [(58000 + i / 7, 15 + i % 9 / 10, 0.02) for i in range(4000)], [0, 32768] * 2000
+    ).split("\n")
+    rows = [line.replace("657105200011802", str(657105200000000 + number // 40)) for number, line in enumerate(lines)]
+    (tmp_path / "zr.csv").write_text("\n".join([header, *rows]))
+    lists: dict[str, object] = {"objectid": list(range(500)), "filterid": [2] * 500}
+    lists |= {"objra": [1.5] * 500, "objdec": [2.5] * 500}
+    lists |= {"hmjd": [[58000.5 + i, 58001.5 + i] for i in range(500)], "mag": [[15.0, 15.5]] * 500}
+    lists |= {"magerr": [[0.1, 0.1]] * 500, "catflags": [[0, 32768]] * 500}
+    (tmp_path / "bulk.parquet").write_bytes(parquet(lists))
+    epochs = {}
+    for size in (1 << 30, 1 << 10):
+        monkeypatch.setattr("lcdvt.ingestion.batches.STREAMED_FROM_BYTES", size)
+        name = f"by-{size}"
+        result = lcdvt.ingest(
+            tmp_path / "zr.csv", tmp_path / "bulk.parquet", name=name, clean="none", features="none", jobs=1
+        )
+        assert result.totals["dropped_epochs"] == {"flagged in catflags": 2500}
+        parts = list(lcdvt.open_survey(name).iter_epochs())
+        table = pd.concat(parts).astype({"object_id": str, "band": str})
+        epochs[size] = table.sort_values(["object_id", "mjd"]).to_numpy().tolist()
+    assert epochs[1 << 30] == epochs[1 << 10]
+    assert len(epochs[1 << 10]) == 2500
