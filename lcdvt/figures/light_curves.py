@@ -90,10 +90,7 @@ def folded_figure(epochs: pd.DataFrame, period: float | None, bands: Sequence[st
             if curve.empty:
                 continue
             curve = curve.sample(min(len(curve), MOST_EPOCHS), random_state=0)
-            time, mag, error = (curve[column].to_numpy() for column in (MJD, MAG, MAG_ERR))
-            if period:
-                phase = (time / period) % 1
-                time, mag, error = np.concatenate([phase, phase + 1]), np.tile(mag, 2), np.tile(error, 2)
+            time, mag, error = _points(curve, period)
             axes.errorbar(
                 time,
                 mag - np.median(mag),
@@ -143,10 +140,7 @@ def light_curve_figure(epochs: pd.DataFrame, period: float | None, bands: Sequen
             curve = epochs[epochs[BAND] == band]
             if curve.empty:
                 continue
-            time, mag, error = (curve[column].to_numpy() for column in (MJD, MAG, MAG_ERR))
-            if period:
-                phase = (time / period) % 1
-                time, mag, error = np.concatenate([phase, phase + 1]), np.tile(mag, 2), np.tile(error, 2)
+            time, mag, error = _points(curve, period)
             handles.append(
                 axes.errorbar(
                     time,
@@ -168,6 +162,15 @@ def light_curve_figure(epochs: pd.DataFrame, period: float | None, bands: Sequen
             axes.set_xlim(0, 2)
         legend_below(figure, handles, shown, columns=max(len(shown), 1))
     return figure
+
+
+def _points(curve: pd.DataFrame, period: float | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return times, magnitudes and errors; with a period, phases from 0 to 2 instead of times."""
+    time, mag, error = (curve[column].to_numpy() for column in (MJD, MAG, MAG_ERR))
+    if not period:
+        return time, mag, error
+    phase = (time / period) % 1
+    return np.concatenate([phase, phase + 1]), np.tile(mag, 2), np.tile(error, 2)
 
 
 def band_colour(number: int) -> str:
