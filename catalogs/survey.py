@@ -277,7 +277,7 @@ class Survey:
 
     name: str
     bands: tuple[str, ...]
-    """The two that most stars have first, blue before red: colours are the first minus the second."""
+    """Blue to red: colours are the first minus the second."""
     formats: tuple[Format, ...]
     title: str = ""
     citation: str = ""

@@ -46,10 +46,7 @@ def show(
     table.add_column(style="bold", no_wrap=True)
     table.add_column()
     table.add_row("cite", survey.citation or "(no citation given)")
-    table.add_row(
-        "bands",
-        " ".join(survey.bands) + (f" (colour: {survey.bands[0]} − {survey.bands[1]})" if len(survey.bands) > 1 else ""),
-    )
+    table.add_row("bands", " ".join(survey.bands) + (" (blue to red)" if len(survey.bands) > 1 else ""))
     table.add_row("dates", survey.time.describe())
     table.add_row("magnitudes", survey.magnitude_kind)
     table.add_row("no value", f"magnitude {_values(survey.mag_sentinels)}, error {_values(survey.err_sentinels)}")

@@ -1,10 +1,10 @@
 """A file in the format of a built-in survey is described by that survey's own TOML, under a new name."""
 
+import json
 import re
 from pathlib import Path
 from typing import Final
 
-from lcdvt.catalogs.describing.describe import quoted
 from lcdvt.catalogs.describing.look import BYTES_LOOKED_AT
 from lcdvt.catalogs.reading.detect import HEAD_BYTES, Match, match_survey
 from lcdvt.catalogs.reading.files import open_stream, read_whole
@@ -33,9 +33,14 @@ def describe_known(name: str, path: Path, survey: Survey, form: Format) -> str:
     top, *formats = _FORMATS.split(survey.toml)
     chosen = formats[survey.formats.index(form)]
     # A function, because a backslash in a replacement text would mean something.
-    top = _NAME.sub(lambda _: f"name = {quoted(name)}", top, count=1)
-    note = f"# {quoted(path.name)} has the format {form.name!r} of the built-in survey {survey.name!r}:\n"
+    top = _NAME.sub(lambda _: f"name = {_as_toml(name)}", top, count=1)
+    note = f"# {_as_toml(path.name)} has the format {form.name!r} of the built-in survey {survey.name!r}:\n"
     return f"{note}# this is its description.\n{top}{chosen}"
+
+
+def _as_toml(text: str) -> str:
+    """Write a text as a TOML string; a file name's bytes that are no text become question marks."""
+    return json.dumps(text.encode("utf-8", "replace").decode())
 
 
 def beginning(path: Path, form: Format) -> tuple[bytes, bool]:

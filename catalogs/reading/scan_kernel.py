@@ -172,8 +172,8 @@ def scan_lines(  # type: ignore[no-untyped-def]
     line_number = np.empty(lines, dtype=np.int32)
     fault = np.empty(lines, dtype=np.int8)
     row_start = np.empty(starts.size + 1, dtype=np.int64)
-    hard = np.empty((16, 4), dtype=np.int64)  # row, place, start and stop of numbers that are left to the caller
-    n_hard = 0
+    hard = [(0, 0, 0, 0)]  # row, place, start and stop of numbers that are left to the caller
+    hard.pop()
     last_wanted = wanted.size - 1
     only_number = np.where(text_at < 0, wanted, -1)
     by_blanks = separator == WHITESPACE_RUNS
@@ -215,15 +215,7 @@ def scan_lines(  # type: ignore[no-untyped-def]
                         if at >= 0:
                             values[at, row], kind = read_number(data, token_start, token_stop)
                             if kind == HARD:
-                                if n_hard == hard.shape[0]:
-                                    larger = np.empty((2 * n_hard, 4), dtype=np.int64)
-                                    larger[:n_hard] = hard
-                                    hard = larger
-                                hard[n_hard, 0] = row
-                                hard[n_hard, 1] = at
-                                hard[n_hard, 2] = token_start
-                                hard[n_hard, 3] = token_stop
-                                n_hard += 1
+                                hard.append((row, at, token_start, token_stop))
                             elif kind == BAD:
                                 line_fault = NOT_A_NUMBER
                         at = text_at[column]
@@ -268,8 +260,17 @@ def scan_lines(  # type: ignore[no-untyped-def]
         line_number[:row],
         fault[:row],
         row_start,
-        hard[:n_hard],
+        _as_array(hard),
     )
+
+
+@numba.njit(cache=True)
+def _as_array(hard):  # type: ignore[no-untyped-def]
+    """Return a list of fours as an array, which costs Python nothing to take over."""
+    result = np.empty((len(hard), 4), dtype=np.int64)
+    for number in range(len(hard)):
+        result[number, 0], result[number, 1], result[number, 2], result[number, 3] = hard[number]
+    return result
 
 
 @numba.njit(cache=True)
