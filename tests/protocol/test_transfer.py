@@ -253,3 +253,5 @@ def test_classes_can_be_chosen(data):
     outcome = lcdvt.transfer("old", "new", classes=["RRLYR", "EB"], data=data, name="chosen", **options)
     assert outcome.classes == ("EB", "RRLYR")
     assert outcome.table().circumstances.left_out == ("QSO",)
+    said = [note for note in outcome.table().notes if note.startswith("Left out")]
+    assert said == ["Left out (not asked for, or without labels on one side): QSO."]
