@@ -61,7 +61,7 @@ class TimeSystem:
 
     def describe(self) -> str:
         """Say the time system in words."""
-        zero = f" − {self.zero_point:g}" if self.zero_point else ""
+        zero = f" − {self.zero_point:.10g}" if self.zero_point else ""
         moment = f", {self.exposure} of the exposure" if self.exposure else ""
         return f"{self.system}{zero} ({self.scale}{moment})"
 

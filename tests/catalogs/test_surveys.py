@@ -169,3 +169,7 @@ def test_a_survey_s_own_names_come_before_its_scheme():
     assert survey.folder_class("M") is None  # a folder of that name is a field more often than a class
     with pytest.raises(SurveyError, match="class_scheme"):
         survey_from_toml(toml.replace("gcvs", "mine"), "mine.toml")
+
+
+def test_a_zero_point_of_dates_is_said_with_all_its_digits() -> None:
+    assert find_survey("asas").time.describe().startswith("HJD − 2450000 (")
