@@ -49,5 +49,5 @@ def writable(folder: Path) -> Iterator[None]:
             raise
         raise WorkspaceError(
             f"{folder} cannot be written: {os.strerror(error.errno)}. What was finished is kept: "
-            "make room or choose another workspace (LCDVT_DATA), and do the same again."
+            "make room or choose another workspace (LCDVT_DATA), and run the same command again."
         ) from error
