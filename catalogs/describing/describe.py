@@ -13,6 +13,7 @@ import numpy as np
 from lcdvt.catalogs.describing.guess_columns import JD_RANGE, MJD_RANGE, ColumnGuess, guess_columns
 from lcdvt.catalogs.describing.look import Sample
 from lcdvt.catalogs.reading.files import bare_name
+from lcdvt.catalogs.vocabulary import known_wavelength
 
 LIKELY_SENTINELS: Final = (99.999, 99.99, 99.9, 99.0, 999.0, -99.0, -999.0, -9.999, 9.999, 9.99, -99.9, -99.99)
 
@@ -30,10 +31,11 @@ def describe(name: str, sample: Sample) -> str:
         f"name = {_quoted(name)}",
         f"title = {_quoted(name)}",
         'citation = ""  # the paper users of these data cite',
-        f"bands = [{', '.join(map(_quoted, guess.bands))}]  # guess; order them from blue to red",
+        f"bands = [{', '.join(map(_quoted, guess.bands))}]  # guess",
         "period_range = [0.1, 1000.0]  # days; what the survey's cadence and length can show",
         'clean = "fats"  # fats, hits, none, or a list of steps',
         "",
+        *_wavelength_section(guess.bands),
         "[time]",
         *_time_section(guess.time, guess.middle_time),
         'scale = "utc"',
@@ -90,6 +92,18 @@ def _format_section(sample: Sample, guess: ColumnGuess, has_errors: bool) -> lis
     if guess.ra is not None and guess.dec is not None:
         lines += [f"ra = {column(guess.ra)}  # guess", f"dec = {column(guess.dec)}  # guess"]
     return lines
+
+
+def _wavelength_section(bands: tuple[str, ...]) -> list[str]:
+    """Return the table of wavelengths; where a name tells none, the whole table waits for the user as a comment."""
+    known = {band: known_wavelength(band) for band in bands}
+    if all(known.values()):
+        head = "[wavelengths]  # nanometres; they order the bands and match them with other surveys'"
+        lines = [f"{_quoted(band)} = {wavelength:g}  # guess: from the name" for band, wavelength in known.items()]
+    else:
+        head = "# [wavelengths]  # nanometres: fill in and uncomment, or write `bands` in order from blue to red"
+        lines = [f"# {_quoted(band)} = {wavelength or '…'}" for band, wavelength in known.items()]
+    return [head, *lines, ""]
 
 
 def _quoted(text: str) -> str:
