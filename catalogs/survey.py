@@ -211,7 +211,7 @@ class Survey:
     constant_error: float | None = None
     # How files are read does not depend on these three, so that a survey stored without them can still be added to.
     error_scale: float = field(default=1.0, compare=False)
-    error_floor: float = field(default=0.0, compare=False)
+    error_floor: float = field(default=0.01, compare=False)
     """True errors are sqrt((error_scale × error)² + error_floor²), wherever bands are compared or joined."""
     mag_sentinels: tuple[float, ...] = ()
     err_sentinels: tuple[float, ...] = ()

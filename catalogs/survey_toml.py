@@ -108,7 +108,7 @@ def survey_from_toml(text: str, where: str) -> Survey:
             flux_zero_point=float(magnitude.get("flux_zero_point", 25.0)),
             constant_error=magnitude.get("constant_error"),
             error_scale=float(magnitude.get("error_scale", 1.0)),
-            error_floor=float(magnitude.get("error_floor", 0.0)),
+            error_floor=float(magnitude.get("error_floor", 0.01)),
             band_wavelengths={band: float(wavelength) for band, wavelength in wavelengths.items()},
             mag_sentinels=tuple(float(value) for value in sentinels.get("mag", ())),
             err_sentinels=tuple(float(value) for value in sentinels.get("err", ())),
