@@ -128,6 +128,11 @@ class FeatureConfig:
             if FEATURES[name].bands_needed == ALL_BANDS and FEATURES[name].family not in PERIOD_FAMILIES
         )
 
+    @property
+    def joins_bands(self) -> bool:
+        """Whether anything is computed from all bands together."""
+        return bool(self.all_bands_names() or self.period_names())
+
     def band_wavelengths(self) -> tuple[float, ...]:
         """Return nanometres for each band, as given or as its name tells; NaN where nothing does."""
         return self.wavelengths or tuple(known_wavelength(band) or math.nan for band in self.bands)

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from lcdvt.errors import SettingsError
 from lcdvt.features.config import Engine, FeatureConfig, complete_wavelengths, order_bands
 from lcdvt.features.feets.defects import REFUSED, refusal
-from lcdvt.features.gate import EPOCH_REASONS, PASSED, REASONS, Gated, GateReport, gate
+from lcdvt.features.gate import EPOCH_REASONS, PASSED, REASONS, Curves, Gated, GateReport, gate
 from lcdvt.features.spec import DEFAULT_FEATURES
 from lcdvt.names import BAND, MAG, MAG_ERR, MJD, OBJECT_ID
 from lcdvt.parallel.executors import Workers, run_batches
@@ -129,13 +129,9 @@ def extract_table(epochs: pa.Table, config: FeatureConfig) -> pa.Table:
         keys, columns = keys[order], [column[order] for column in columns]
     bounds = np.searchsorted(keys, np.arange(len(objects) * len(config.bands) + 1))
     gated = gate(columns[0], columns[1], columns[2], bounds, config.minimum_epochs)
-    values = _values(gated, config, len(objects))
-    if config.all_bands_names():
-        # Bands with few epochs count here, because they add up.
-        from lcdvt.features.fast import all_bands
-
-        every = gate(columns[0], columns[1], columns[2], bounds, 1).curves
-        values = np.concatenate((values, all_bands(every, config)), axis=1)
+    # Where bands are joined, those with few epochs count, because they add up.
+    every = gate(columns[0], columns[1], columns[2], bounds, 1).curves if config.joins_bands else None
+    values = _values(gated, every, config, len(objects))
     report = _report(gated, len(objects), config.bands, int((~known).sum()))
     arrays = [objects, *(pa.array(values[:, i], pa.float64()) for i in range(values.shape[1]))]
     result = pa.Table.from_arrays(arrays, names=[OBJECT_ID, *config.columns()])
@@ -151,8 +147,8 @@ def extraction_report(features: "pa.Table | pd.DataFrame") -> GateReport:
     return GateReport.from_json(text) if text else GateReport()
 
 
-def _values(gated: Gated, config: FeatureConfig, objects: int) -> np.ndarray:
-    """Return what needs enough epochs in a band, in the order of `config.columns()`."""
+def _values(gated: Gated, every: Curves | None, config: FeatureConfig, objects: int) -> np.ndarray:
+    """Return the feature matrix in the order of `config.columns()`."""
     bands = len(config.bands)
     single, pairs = config.single_band_names(), config.two_band_names()
     engine = import_module(ENGINE_MODULES[config.engine])
@@ -164,7 +160,11 @@ def _values(gated: Gated, config: FeatureConfig, objects: int) -> np.ndarray:
     if config.wants_period:
         from lcdvt.features.period.columns import search_periods
 
-        parts.append(search_periods(gated.curves, config))
+        parts.append(search_periods(gated.curves, every, config))
+    if every is not None and config.all_bands_names():
+        from lcdvt.features.fast import all_bands
+
+        parts.append(all_bands(every, config))
     return np.concatenate(parts, axis=1)
 
 

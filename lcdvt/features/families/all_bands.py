@@ -124,7 +124,7 @@ def _compute_all(
         out[row, _DRW + 2] = curve.gain
         if calibrated:
             _spectrum(curve, wavelengths, out[row])
-        _amplitudes(curve, wavelengths, out[row])
+        out[row, _SED + 2] = amplitude_slope(curve, wavelengths)
         _colour_change(curve, wavelengths, out[row])
 
 
@@ -217,8 +217,8 @@ def _spectrum(curve: JointCurve, wavelengths: np.ndarray, out: np.ndarray) -> No
 
 
 @njit(cache=True, error_model="numpy")
-def _amplitudes(curve: JointCurve, wavelengths: np.ndarray, out: np.ndarray) -> None:
-    """Fill β of amplitude ∝ λ^β: the mean over its likelihood and a wide normal prior.
+def amplitude_slope(curve: JointCurve, wavelengths: np.ndarray) -> float:
+    """Return β of amplitude ∝ λ^β: the mean over its likelihood and a wide normal prior; NaN for one band.
 
     A band's variance is (A (λ/600)^β)² plus its noise. With five epochs a band the amplitude of a single band says
     little, and the prior keeps what the data cannot tell at the expected slope.
@@ -242,7 +242,7 @@ def _amplitudes(curve: JointCurve, wavelengths: np.ndarray, out: np.ndarray) -> 
         else:
             count[b] = 0.0
     if used < 2:
-        return
+        return np.nan
     start = math.sqrt(max(whole / total - noise_total / total, 1e-2 * whole / total))
     best = np.empty(len(AMPLITUDE_SLOPES))
     for k in range(len(AMPLITUDE_SLOPES)):
@@ -263,7 +263,7 @@ def _amplitudes(curve: JointCurve, wavelengths: np.ndarray, out: np.ndarray) -> 
         weight = math.exp(best[k] - top)
         weights += weight
         moment += weight * AMPLITUDE_SLOPES[k]
-    out[_SED + 2] = moment / weights
+    return moment / weights
 
 
 @njit(cache=True, error_model="numpy")

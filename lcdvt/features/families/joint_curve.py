@@ -206,3 +206,26 @@ def _likelihood(
             total += inverse[k] * inverse[k]
         variance[b] = total
     return -0.5 * (squares + logs)
+
+
+@njit(cache=True, error_model="numpy")
+def walk_evidence(time: np.ndarray, mag: np.ndarray, variance: np.ndarray, band: np.ndarray) -> float:
+    """Return the log evidence that a star is a damped random walk: the mean likelihood over all walks tried."""
+    order = np.argsort(time, kind="mergesort")
+    t, y, e2, column = time[order], mag[order], variance[order], band[order]
+    bands = np.max(band) + 1
+    solution, offset_variance = np.zeros(bands), np.zeros(bands)
+    rough = y.copy()
+    for b in range(bands):
+        rough[column == b] -= np.median(y[column == b])
+    scale = max(math.sqrt(np.mean(rough * rough)), 1e-6)
+    longest = min(max(3.0 * (t[len(t) - 1] - t[0]), 2.0 * SHORTEST_TAU), LONGEST_TAU)
+    tau_step = math.log(longest / SHORTEST_TAU) / (TAUS - 1)
+    total = -np.inf
+    for k in range(TAUS):
+        for s in range(len(SIGMAS)):
+            tau, sigma = SHORTEST_TAU * math.exp(k * tau_step), scale * SIGMAS[s]
+            value = _likelihood(t, y - np.median(y), e2, column, tau, sigma, solution, offset_variance)
+            high, low = max(total, value), min(total, value)
+            total = high + math.log1p(math.exp(low - high)) if low > -np.inf else high
+    return total - math.log(TAUS * len(SIGMAS))
