@@ -223,18 +223,19 @@ def compare_periods(time: Floats, mag: Floats, err: Floats, frequencies: Floats,
     noise
         Magnitudes by which the star differs from a smooth periodic curve, added to the errors in quadrature.
     """
-    t, y, variance, band = _merged(time, mag, err, np.array([0, time.size]), DEFAULT_SPARSE.merge_days)
+    t, y, variance, _ = _merged(time, mag, err, np.array([0, time.size]), DEFAULT_SPARSE.merge_days)
     t = t - 0.5 * (t[0] + t[-1])
     weight = 1.0 / (variance + max(noise, DEFAULT_SPARSE.model_error) ** 2)
     y = y - np.sum(weight * y) / np.sum(weight)
-    return _compare_candidates(t, y, weight, band, frequencies, load_templates())
+    return _compare_candidates(t, y, weight, frequencies, load_templates())
 
 
 @njit(cache=True, error_model="numpy")
 def _compare_candidates(
-    t: Floats, y: Floats, w: Floats, band: Integers, frequencies: Floats, templates: Templates
+    t: Floats, y: Floats, w: Floats, frequencies: Floats, templates: Templates
 ) -> tuple[Floats, Floats]:
-    weight_of, scale, column = np.array([np.sum(w)]), np.ones(1), np.empty(t.size)
+    starts = np.array([0, t.size])
+    weight_of, scale, column = np.array([np.sum(w)]), np.ones(1), np.empty(t.size, dtype=np.int64)
     step = 0.1 / (t[t.size - 1] - t[0])
     best, evidence = frequencies.copy(), np.full(frequencies.size, -np.inf)
     for place in range(frequencies.size):
@@ -243,11 +244,11 @@ def _compare_candidates(
             highest = -np.inf
             for i in range(t.size):
                 cycles = f * t[i]
-                column[i] = (cycles - math.floor(cycles)) * TABLE_PHASES
+                column[i] = int((cycles - math.floor(cycles)) * TABLE_PHASES)
             for k in range(templates.slopes.size - 1):
                 prior = _log_prior(f, step, k, 0.0, templates)
                 if prior > -np.inf:
-                    value, _, _ = _compare(column, y, w, band, weight_of, scale, k, 32, templates)
+                    value, _, _ = _compare(column, y, w, starts, weight_of, scale, k, 32, templates)
                     highest = max(highest, value + prior)
             if highest > evidence[place]:
                 best[place], evidence[place] = f, highest
@@ -296,6 +297,7 @@ def _search(
     """Return frequency, template, log evidence, amplitude and share of variance explained of the best candidates."""
     n, bands, shapes = t.size, relative.size, templates.slopes.size
     weight_of = np.zeros(bands)
+    starts = np.searchsorted(band, np.arange(bands + 1))
     centred = y.copy()
     means = np.zeros(bands)
     for i in range(n):
@@ -313,14 +315,14 @@ def _search(
     for k in range(shapes):
         scales[k] = relative ** templates.slopes[k]
 
-    power = _sine_scan(t, centred, w, band, weight_of, scales[shapes - 1], lowest, df, n_grid)
+    power = _sine_scan(t, centred, w, starts, weight_of, scales[shapes - 1], lowest, df, n_grid)
     threshold = int((1.0 - kept_share) * (n_grid - 1))
     limit = np.partition(power, threshold)[threshold]
     # A heap would be quicker; the list is short.
     found_f, found_k = np.empty(n_finalists), np.empty(n_finalists, dtype=np.int64)
     found_value = np.full(n_finalists, -np.inf)
     worst = 0
-    column = np.empty(n)
+    column = np.empty(n, dtype=np.int64)
     log_range = math.log(n_grid * 1.0)
     for g in range(n_grid):
         if power[g] < limit:
@@ -328,12 +330,12 @@ def _search(
         f = lowest + g * df
         for i in range(n):
             cycles = f * t[i]
-            column[i] = (cycles - math.floor(cycles)) * TABLE_PHASES
+            column[i] = int((cycles - math.floor(cycles)) * TABLE_PHASES)
         for k in range(shapes):
             prior = _log_prior(f, df, k, log_range, templates)
             if prior == -np.inf:
                 continue
-            value, _, _ = _compare(column, centred, w, band, weight_of, scales[k], k, 16, templates)
+            value, _, _ = _compare(column, centred, w, starts, weight_of, scales[k], k, 16, templates)
             value += prior
             if value > found_value[worst]:
                 found_f[worst], found_k[worst], found_value[worst] = f, k, value
@@ -350,8 +352,8 @@ def _search(
             f = centre + 0.25 * step * df
             for i in range(n):
                 cycles = f * t[i]
-                column[i] = (cycles - math.floor(cycles)) * TABLE_PHASES
-            value, amplitude, left = _compare(column, centred, w, band, weight_of, scales[k], k, 64, templates)
+                column[i] = int((cycles - math.floor(cycles)) * TABLE_PHASES)
+            value, amplitude, left = _compare(column, centred, w, starts, weight_of, scales[k], k, 64, templates)
             mass = _log_add(mass, value) if step > -2 else value
             if value > best:
                 best, best_f = value, f
@@ -383,10 +385,10 @@ def _log_prior(f: float, df: float, k: int, log_range: float, templates: Templat
 
 @njit(cache=True, error_model="numpy")
 def _compare(
-    column: Floats,
+    column: Integers,
     y: Floats,
     w: Floats,
-    band: Integers,
+    starts: Integers,
     weight_of: Floats,
     scale: Floats,
     k: int,
@@ -402,24 +404,24 @@ def _compare(
     expected = 10.0 ** templates.log_amplitude[k]
     width = expected * max(min(2.3 * templates.log_amplitude_width[k], 0.7), 0.25)
     precision = 1.0 / (width * width)
-    sums, values = np.empty(bands), np.empty(n_phases)
+    values = np.empty(n_phases)
     best, best_amplitude, best_left = -np.inf, 0.0, 0.0
     total = 0.0
     for i in range(n):
         total += w[i] * y[i] * y[i]
     for turn in range(n_phases):
-        shift = turn * (TABLE_PHASES / n_phases)
-        for b in range(bands):
-            sums[b] = 0.0
+        shift = turn * (TABLE_PHASES // n_phases)
         square, cross = 0.0, 0.0
-        for i in range(n):
-            m = shape[int(column[i] + shift) & (TABLE_PHASES - 1)] * scale[band[i]]
-            wm = w[i] * m
-            sums[band[i]] += wm
-            square += wm * m
-            cross += wm * y[i]
         for b in range(bands):
-            square -= sums[b] * sums[b] / weight_of[b]
+            mean, band_square, band_cross = 0.0, 0.0, 0.0
+            for i in range(starts[b], starts[b + 1]):
+                m = shape[(column[i] + shift) & (TABLE_PHASES - 1)]
+                wm = w[i] * m
+                mean += wm
+                band_square += wm * m
+                band_cross += wm * y[i]
+            square += (band_square - mean * mean / weight_of[b]) * scale[b] * scale[b]
+            cross += band_cross * scale[b]
         whole = square + precision
         amplitude = (cross + expected * precision) / whole
         value = 0.5 * (amplitude * amplitude * whole - expected * expected * precision) - 0.5 * math.log(
@@ -443,7 +445,7 @@ def _sine_scan(
     t: Floats,
     y: Floats,
     w: Floats,
-    band: Integers,
+    starts: Integers,
     weight_of: Floats,
     scale: Floats,
     lowest: float,
@@ -455,34 +457,33 @@ def _sine_scan(
     power = np.zeros(n_grid)
     turn_c, turn_s = np.cos(2.0 * np.pi * df * t), np.sin(2.0 * np.pi * df * t)
     c, s = np.empty(n), np.empty(n)
-    sum_c, sum_s = np.empty(bands), np.empty(bands)
     for g in range(n_grid):
         if g % 256 == 0:
             for i in range(n):
                 cycles = (lowest + g * df) * t[i]
                 phase = 2.0 * np.pi * (cycles - np.floor(cycles))
                 c[i], s[i] = np.cos(phase), np.sin(phase)
-        for b in range(bands):
-            sum_c[b], sum_s[b] = 0.0, 0.0
         cc, ss, cs, yc, ys = 0.0, 0.0, 0.0, 0.0, 0.0
-        for i in range(n):
-            factor = scale[band[i]]
-            wi = w[i] * factor
-            ci, si = c[i], s[i]
-            sum_c[band[i]] += wi * ci
-            sum_s[band[i]] += wi * si
-            yc += wi * y[i] * ci
-            ys += wi * y[i] * si
-            wi *= factor
-            cc += wi * ci * ci
-            ss += wi * si * si
-            cs += wi * ci * si
-            c[i] = ci * turn_c[i] - si * turn_s[i]
-            s[i] = si * turn_c[i] + ci * turn_s[i]
         for b in range(bands):
-            cc -= sum_c[b] * sum_c[b] / weight_of[b]
-            ss -= sum_s[b] * sum_s[b] / weight_of[b]
-            cs -= sum_c[b] * sum_s[b] / weight_of[b]
+            mean_c, mean_s, band_cc, band_ss, band_cs, band_yc, band_ys = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+            for i in range(starts[b], starts[b + 1]):
+                ci, si = c[i], s[i]
+                wc, ws = w[i] * ci, w[i] * si
+                mean_c += wc
+                mean_s += ws
+                band_cc += wc * ci
+                band_ss += ws * si
+                band_cs += wc * si
+                band_yc += wc * y[i]
+                band_ys += ws * y[i]
+                c[i] = ci * turn_c[i] - si * turn_s[i]
+                s[i] = si * turn_c[i] + ci * turn_s[i]
+            factor = scale[b] * scale[b]
+            cc += (band_cc - mean_c * mean_c / weight_of[b]) * factor
+            ss += (band_ss - mean_s * mean_s / weight_of[b]) * factor
+            cs += (band_cs - mean_c * mean_s / weight_of[b]) * factor
+            yc += band_yc * scale[b]
+            ys += band_ys * scale[b]
         determinant = cc * ss - cs * cs
         if determinant > 1e-4 * (cc + ss) ** 2:
             power[g] = (ss * yc * yc + cc * ys * ys - 2.0 * cs * yc * ys) / determinant
