@@ -31,7 +31,7 @@ def describe(name: str, sample: Sample) -> str:
         f"name = {quoted(name)}",
         f"title = {quoted(name)}",
         'citation = ""  # the paper users of these data cite',
-        f"bands = [{', '.join(map(_quoted, guess.bands))}]  # guess",
+        f"bands = [{', '.join(map(quoted, guess.bands))}]  # guess",
         "period_range = [0.1, 1000.0]  # days; what the survey's cadence and length can show",
         'clean = "fats"  # fats, hits, none, or a list of steps',
         "",
