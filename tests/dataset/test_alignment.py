@@ -42,8 +42,12 @@ def test_bands_meet_by_wavelength_and_not_by_place():
         "i": "752nm",
         "z": "866nm",
     }
-    assert band_places(CATALINA.bands, CATALINA.wavelengths, place_names(EROS.wavelengths)) == {"V_CSS": "655nm"}
     assert band_places(["K"], [2190.0], place_names(PS1.wavelengths)) == {}
+
+
+def test_a_survey_of_one_band_meets_the_bluest_band_within_reach():
+    assert band_places(CATALINA.bands, CATALINA.wavelengths, place_names(EROS.wavelengths)) == {"V_CSS": "450nm"}
+    assert band_places(EROS.bands, EROS.wavelengths, place_names(CATALINA.wavelengths)) == {"B": "600nm"}
 
 
 def test_unknown_wavelengths_are_matched_by_order():
@@ -72,24 +76,28 @@ def test_names_tell_their_places():
     assert places_of(["Std_2", "Std_1", "Period"]) == ("1", "2")
 
 
-def test_every_feature_that_the_target_has_is_used_and_missing_elsewhere():
-    source = stored(CATALINA, ["Std_V_CSS", "Mean_V_CSS", "Period", "DRW_tau"])
-    target = stored(PS1, ["Std_g", "Std_r", "Mean_r", "Period", "DRW_tau", "SED_slope"])
-    one, two = aligned_surveys([source, target])
+def test_what_the_target_and_any_source_have_is_used_and_missing_elsewhere():
+    poor = stored(CATALINA, ["Std_V_CSS", "Mean_V_CSS", "Period", "DRW_tau"])
+    rich = stored(SDSS, ["Std_u", "Std_r", "Period", "DRW_tau", "SED_slope"])
+    target = stored(PS1, ["Std_g", "Std_r", "Std_y", "Mean_r", "Period", "DRW_tau", "SED_slope"])
+    tables = aligned_surveys([poor, rich, target])
     expected = ["object_id", "Std_481nm", "Std_617nm", "Period", "DRW_tau", "SED_slope"]
-    assert list(one.features.columns) == list(two.features.columns) == expected
-    assert one.features["Std_481nm"].isna().all()
-    assert one.features["SED_slope"].isna().all()
-    np.testing.assert_array_equal(one.features["Std_617nm"], source.features()["Std_V_CSS"])
-    dataset = build_dataset([one, two])
+    assert all(list(table.features.columns) == expected for table in tables)
+    assert tables[0].features["Std_617nm"].isna().all()
+    assert tables[0].features["SED_slope"].isna().all()
+    assert tables[1].features["Std_481nm"].isna().all()
+    np.testing.assert_array_equal(tables[0].features["Std_481nm"], poor.features()["Std_V_CSS"])
+    np.testing.assert_array_equal(tables[1].features["Std_617nm"], rich.features()["Std_r"])
+    dataset = build_dataset(tables)
     assert dataset.missing[dataset.rows_of(0)].sum() == 2 * 8
 
 
 def test_two_band_features_compare_the_same_pair_or_none():
-    source = stored(SDSS, ["Std_u", "Std_g", "StetsonJ", "Period"])
     target = stored(PS1, ["Std_g", "Std_r", "StetsonJ", "Period"])
-    one, two = aligned_surveys([source, target])
-    assert one.features["StetsonJ"].isna().all()  # u with g is another question than g with r
+    one, two = aligned_surveys([stored(SDSS, ["Std_u", "Std_g", "StetsonJ", "Period"]), target])
+    assert "StetsonJ" not in one.features  # u with g is another question than g with r
+    one, two = aligned_surveys([stored(EROS, ["Std_B", "Std_R", "StetsonJ", "Period"]), target])
+    assert one.features["StetsonJ"].notna().all()
     assert two.features["StetsonJ"].notna().all()
 
 

@@ -122,16 +122,19 @@ def load_templates() -> Templates:
             *(value for each in relative for value in (abs(each), np.angle(each) % (2.0 * np.pi))),
         ]
     prior = np.array([record.get("prior", 1.0) for record in records])
+
+    def column(name: str, part: int) -> Floats:
+        return np.array([record[name][part] for record in records], dtype=np.float64)
+
     return Templates(
-        shapes,
-        np.array([record["amplitude_slope"] for record in records]),
-        *(
-            np.array([record[name][part] for record in records])
-            for name in ("log_period", "log_amplitude")
-            for part in (0, 1)
-        ),
-        prior / prior.sum(),
-        harmonics,
+        shapes=shapes,
+        slopes=np.array([record["amplitude_slope"] for record in records]),
+        log_period=column("log_period", 0),
+        log_period_width=column("log_period", 1),
+        log_amplitude=column("log_amplitude", 0),
+        log_amplitude_width=column("log_amplitude", 1),
+        prior=prior / prior.sum(),
+        harmonics=harmonics,
     )
 
 
@@ -339,7 +342,7 @@ def _search(
             value += prior
             if value > found_value[worst]:
                 found_f[worst], found_k[worst], found_value[worst] = f, k, value
-                worst = np.argmin(found_value)
+                worst = int(np.argmin(found_value))
     amplitudes, explained = np.zeros(n_finalists), np.zeros(n_finalists)
     for place in range(n_finalists):
         if found_value[place] == -np.inf:
