@@ -2,11 +2,14 @@
 
 import json
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lcdvt.cli.console import out
+
+if TYPE_CHECKING:
+    from lcdvt.features.table import FeatureSpec
 
 BANDS_NEEDED = {0: "all, one value", 1: "one", 2: "two"}
 
@@ -34,6 +37,13 @@ def features(
     out.print(table)
 
 
+def _home(spec: "FeatureSpec") -> str:
+    """Return where a feature is computed: one file for each family, a folder for what the period search finds."""
+    from lcdvt.features.table import ALL_BANDS
+
+    return "lcdvt/features/period/" if spec.bands_needed == ALL_BANDS else f"lcdvt/features/families/{spec.family}.py"
+
+
 @app.command()
 def show(
     name: Annotated[str, typer.Argument(help="A feature's name, such as Eta_e.")],
@@ -53,7 +63,7 @@ def show(
         "tells": spec.meaning,
         "defined as": spec.definition,
         "from": spec.reference,
-        "family": f"{spec.family} (lcdvt/features/{spec.family}.py)",
+        "family": f"{spec.family} ({_home(spec)})",
         "bands": BANDS_NEEDED[spec.bands_needed],
         "epochs": f"at least {spec.minimum_epochs}",
         "engine feets": f"refused: {REFUSED[name]}" if name in REFUSED else "gives it",

@@ -1,11 +1,12 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from lcdvt.cli.features import app
+from lcdvt.cli.features import _home, app
 from lcdvt.errors import SettingsError
 from lcdvt.features.table import FEATURES
 
@@ -43,3 +44,9 @@ def test_listing_needs_nothing_heavy() -> None:
         "sys.exit(any(name in sys.modules for name in ('numba', 'torch', 'pandas', 'pyarrow', 'numpy')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_place_that_is_named_exists() -> None:
+    root = Path(__file__).parents[2]
+    for spec in FEATURES.values():
+        assert (root / _home(spec)).exists(), spec.name

@@ -244,7 +244,7 @@ def test_bands_are_matched_by_their_place_and_zero_points_left_out():
 def test_classes_without_labels_on_both_sides_are_left_out_and_named(data):
     outcome = lcdvt.transfer("old", "no-quasars", data=data, name="quasars", **{**QUICK, "repeats": 1, "steps": 5})
     assert outcome.classes == ("EB", "RRLYR")
-    assert any(note.endswith("labels of them: QSO.") for note in outcome.table().notes)
+    assert any(note.endswith("without labels on one side): QSO.") for note in outcome.table().notes)
     assert json.loads((outcome.folder / "metrics.json").read_text())["table"]["left_out"] == ["QSO"]
 
 
@@ -253,3 +253,5 @@ def test_classes_can_be_chosen(data):
     outcome = lcdvt.transfer("old", "new", classes=["RRLYR", "EB"], data=data, name="chosen", **options)
     assert outcome.classes == ("EB", "RRLYR")
     assert outcome.table().circumstances.left_out == ("QSO",)
+    said = [note for note in outcome.table().notes if note.startswith("Left out")]
+    assert said == ["Left out (not asked for, or without labels on one side): QSO."]
