@@ -1,7 +1,6 @@
 """Rivals of DVT: the named rows of every table, each with fit and predict_proba."""
 
 from lcdvt.baselines.problem import TransferProblem
-from lcdvt.baselines.rows import DEFAULT_ROWS, ROWS, Row, predict_target
-from lcdvt.errors import DatasetError
+from lcdvt.baselines.rows import ROWS, Row, predict_target
 
-__all__ = ["DEFAULT_ROWS", "ROWS", "DatasetError", "Row", "TransferProblem", "predict_target"]
+__all__ = ["ROWS", "Row", "TransferProblem", "predict_target"]

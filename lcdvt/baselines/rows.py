@@ -64,8 +64,6 @@ ROWS: dict[str, Row] = {
     "coral-forest": Row("Source, no target labels", "CORAL + random forest", False, CoralForest),
 }
 
-DEFAULT_ROWS: tuple[str, ...] = tuple(ROWS)
-
 
 def predict_target(
     name: str, problem: TransferProblem, seed: int, target_truth: NDArray[np.integer]

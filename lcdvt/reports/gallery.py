@@ -6,10 +6,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lcdvt.errors import LcdvtError
+from lcdvt.errors import LcdvtError, first_line
 from lcdvt.figures.light_curves import MOST_EPOCHS, band_colour, folded_figure
 from lcdvt.names import DISAGREEMENT, IN_DRAW, LABEL, OBJECT_ID, PREDICTED, probability_column
-from lcdvt.reports.material import RunMaterial, first_line
+from lcdvt.reports.material import RunMaterial
 from lcdvt.reports.page import mark, missing, paragraph
 from lcdvt.reports.predictions import PredictedStars
 from lcdvt.reports.stars import FALSE_ALARM, NO_PREDICTIONS, PERIOD, features_of

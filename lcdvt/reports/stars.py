@@ -7,11 +7,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pds
 
-from lcdvt.errors import LcdvtError
+from lcdvt.errors import LcdvtError, first_line
 from lcdvt.features.config import band_column
 from lcdvt.figures.light_curves import period_amplitude_figure
 from lcdvt.names import OBJECT_ID, PREDICTED
-from lcdvt.reports.material import RunMaterial, first_line
+from lcdvt.reports.material import RunMaterial
 from lcdvt.reports.page import figure, missing
 from lcdvt.reports.predictions import PredictedStars
 from lcdvt.reports.svg import draw_svg

@@ -13,7 +13,7 @@ import numpy as np
 from lcdvt.features.period.fit import Bands, fit_model
 
 FOUR_HARMONICS: Final = 3
-"""The model 1, 2, 3, 4 among `period_fit`'s models."""
+"""The model 1, 2, 3, 4 among the models of `fit`."""
 
 
 class FourierParameters(NamedTuple):

@@ -1,8 +1,8 @@
 """The period search: one period for all bands of a star, honest about what it cannot know.
 
-A single-sine scan of the survey's physical period range (`period_scan`) proposes candidates; exact fits with up
-to eight harmonics (`period_fit`) compare them and their aliases by penalised likelihood (`period_choice`); the
-winner gets a false-alarm value against red noise (`period_significance`).
+A single-sine scan of the survey's physical period range (`scan`) proposes candidates; exact fits with up
+to eight harmonics (`fit`) compare them and their aliases by penalised likelihood (`choice`); the
+winner gets a false-alarm value against red noise (`significance`).
 """
 
 import math
