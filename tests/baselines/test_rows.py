@@ -28,7 +28,7 @@ def relabelled(problem: TransferProblem, *, source: int | None = None, target: i
     )
 
 
-def test_every_row_is_in_the_default_set_with_labels_of_its_own() -> None:
+def test_every_row_has_labels_of_its_own() -> None:
     assert len({(row.training, row.model) for row in ROWS.values()}) == len(ROWS)
 
 
