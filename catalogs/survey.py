@@ -4,12 +4,14 @@ The built-in surveys and a user's own are written in the same TOML (`lcdvt.catal
 `lcdvt surveys show NAME` prints it and `docs/surveys.md` explains each key.
 """
 
+import math
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
 from lcdvt.catalogs.crosswalk import class_by_scheme, crosswalk
+from lcdvt.catalogs.vocabulary import known_wavelength
 from lcdvt.errors import SurveyError
 from lcdvt.names import CANONICAL_CLASSES
 
@@ -277,7 +279,7 @@ class Survey:
 
     name: str
     bands: tuple[str, ...]
-    """Blue to red: colours are the first minus the second."""
+    """Blue to red: by wavelength where all are known, else as written. Colours are the first minus the second."""
     formats: tuple[Format, ...]
     title: str = ""
     citation: str = ""
@@ -285,6 +287,10 @@ class Survey:
     magnitude_kind: str = "calibrated"
     flux_zero_point: float = 25.0
     constant_error: float | None = None
+    # How files are read does not depend on these three, so that a survey stored without them can still be added to.
+    error_scale: float = field(default=1.0, compare=False)
+    error_floor: float = field(default=0.01, compare=False)
+    """True errors are sqrt((error_scale × error)² + error_floor²), wherever bands are compared or joined."""
     mag_sentinels: tuple[float, ...] = ()
     err_sentinels: tuple[float, ...] = ()
     period_range: tuple[float, float] = (0.1, 1000.0)
@@ -295,6 +301,8 @@ class Survey:
     class_folders: tuple[str, ...] = ()
     class_scheme: str = ""
     """The names that labels of this survey follow besides `classes`: a scheme of `lcdvt.catalogs.crosswalk`."""
+    band_wavelengths: dict[str, float] = field(default_factory=dict, compare=False)
+    """Nanometres, as the description gives them; bands with a well-known name need none."""
     toml: str = field(default="", compare=False, repr=False)
     """The text it was read from, kept beside the survey's data."""
 
@@ -303,6 +311,12 @@ class Survey:
             raise SurveyError(f"survey name {self.name!r}: use letters, digits, '_', '-', '.'; it names a folder.")
         if not self.bands or len(set(self.bands)) != len(self.bands):
             raise SurveyError(f"survey {self.name!r}: bands = {list(self.bands)}: name each band once.")
+        self._check_wavelengths()
+        if not (self.error_scale > 0 and self.error_floor >= 0):
+            raise SurveyError(
+                f"survey {self.name!r}: magnitude.error_scale = {self.error_scale} must be above zero, "
+                f"and magnitude.error_floor = {self.error_floor} zero or more."
+            )
         if not self.formats:
             raise SurveyError(f"survey {self.name!r} has no [[formats]]: describe at least one kind of file.")
         low, high = self.period_range
@@ -350,6 +364,46 @@ class Survey:
     def is_flux(self, form: Format) -> bool:
         """Say whether this format's numbers are fluxes."""
         return (form.kind or self.magnitude_kind) == "flux"
+
+    def _check_wavelengths(self) -> None:
+        """Refuse wavelengths that make no sense, and put the bands in their order."""
+        for band, wavelength in self.band_wavelengths.items():
+            if band not in self.bands:
+                raise SurveyError(
+                    f"survey {self.name!r}: wavelengths.{band}: the band is not among bands = {list(self.bands)}."
+                )
+            if not (wavelength > 0 and math.isfinite(wavelength)):
+                raise SurveyError(f"survey {self.name!r}: wavelengths.{band} = {wavelength}: nanometres, above zero.")
+        if self.band_wavelengths and self.bands_without_wavelength:
+            raise SurveyError(self.wavelength_question)
+        if not self.bands_without_wavelength:
+            ordered = sorted(zip(self.wavelengths, self.bands, strict=True), key=lambda each: each[0])
+            object.__setattr__(self, "bands", tuple(band for _, band in ordered))
+
+    @property
+    def wavelengths(self) -> tuple[float, ...]:
+        """The wavelength (nm) of each band, in the order of `bands`; NaN where nothing tells it."""
+        known = [self.band_wavelengths.get(band, known_wavelength(band)) for band in self.bands]
+        return tuple(math.nan if wavelength is None else float(wavelength) for wavelength in known)
+
+    @property
+    def bands_without_wavelength(self) -> tuple[str, ...]:
+        """The bands of which neither the description nor the name tells the wavelength."""
+        return tuple(
+            band for band, wavelength in zip(self.bands, self.wavelengths, strict=True) if not math.isfinite(wavelength)
+        )
+
+    @property
+    def wavelength_question(self) -> str:
+        """The sentence that asks for wavelengths; empty where all are known."""
+        missing = self.bands_without_wavelength
+        if not missing:
+            return ""
+        lines = ", ".join(f"{band} = …" for band in missing)
+        return (
+            f"survey {self.name!r}: the wavelength of band {', '.join(missing)} is not known: add a table "
+            f"[wavelengths] with {lines} (nanometres) to its description."
+        )
 
     def canonical_class(self, survey_label: str) -> str:
         """Translate the survey's own class name; one without translation keeps its name."""

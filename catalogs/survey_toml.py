@@ -20,12 +20,14 @@ TEXT, NUMBER, WHOLE, TEXTS, NUMBERS, TABLE, TABLES = (
     "a list of tables",
 )
 _TIME_KEYS: Final = {"system": TEXT, "zero_point": NUMBER, "scale": TEXT, "exposure": TEXT}
-_MAGNITUDE_KEYS: Final = {"kind": TEXT, "flux_zero_point": NUMBER, "constant_error": NUMBER}
+_MAGNITUDE_KEYS: Final = {"kind": TEXT, "flux_zero_point": NUMBER, "constant_error": NUMBER} | dict.fromkeys(
+    ("error_scale", "error_floor"), NUMBER
+)
 _SENTINEL_KEYS: Final = {"mag": NUMBERS, "err": NUMBERS}
 _TOP_KEYS: Final = {
     **dict.fromkeys(("name", "title", "citation", "class_scheme"), TEXT),
     **dict.fromkeys(("bands", "class_folders"), TEXTS),
-    **dict.fromkeys(("time", "magnitude", "sentinels", "classes"), TABLE),
+    **dict.fromkeys(("time", "magnitude", "sentinels", "classes", "wavelengths"), TABLE),
     **{"period_range": NUMBERS, "pairing_days": NUMBER, "clean": "", "formats": ""},
 }
 _FORMAT_KEYS: Final = {
@@ -102,6 +104,8 @@ def survey_from_toml(text: str, where: str) -> Survey:
         _take(time, f"{where}: [time]", _TIME_KEYS)
         _take(magnitude, f"{where}: [magnitude]", _MAGNITUDE_KEYS)
         _take(sentinels, f"{where}: [sentinels]", _SENTINEL_KEYS)
+        wavelengths = table.get("wavelengths", {})
+        _take(wavelengths, f"{where}: [wavelengths]", dict.fromkeys(wavelengths, NUMBER))
         for label, names in table.get("classes", {}).items():
             if not isinstance(names, list):
                 raise SurveyError(f"{where}: classes.{label} = {names!r}: a list of the survey's own names is needed.")
@@ -119,6 +123,9 @@ def survey_from_toml(text: str, where: str) -> Survey:
             magnitude_kind=magnitude.get("kind", "calibrated"),
             flux_zero_point=float(magnitude.get("flux_zero_point", 25.0)),
             constant_error=magnitude.get("constant_error"),
+            error_scale=float(magnitude.get("error_scale", 1.0)),
+            error_floor=float(magnitude.get("error_floor", 0.01)),
+            band_wavelengths={band: float(wavelength) for band, wavelength in wavelengths.items()},
             mag_sentinels=tuple(float(value) for value in sentinels.get("mag", ())),
             err_sentinels=tuple(float(value) for value in sentinels.get("err", ())),
             period_range=(float(low), float(high)),

@@ -1,11 +1,14 @@
 """`lcdvt surveys`: list, explain and describe surveys."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lcdvt.cli.console import err, out
+
+if TYPE_CHECKING:
+    from lcdvt.catalogs.survey import Survey
 
 app = typer.Typer(help="List, explain and describe surveys.", invoke_without_command=True)
 
@@ -46,7 +49,7 @@ def show(
     table.add_column(style="bold", no_wrap=True)
     table.add_column()
     table.add_row("cite", survey.citation or "(no citation given)")
-    table.add_row("bands", " ".join(survey.bands) + (" (blue to red)" if len(survey.bands) > 1 else ""))
+    table.add_row("bands", _bands(survey))
     table.add_row("dates", survey.time.describe())
     table.add_row("magnitudes", survey.magnitude_kind)
     table.add_row("no value", f"magnitude {_values(survey.mag_sentinels)}, error {_values(survey.err_sentinels)}")
@@ -74,6 +77,16 @@ def show(
         flags = f"; left out by {', '.join(str(flag.column) for flag in form.flags)}" if form.flags else ""
         table.add_row("format", f"{form.name}: {form.type}, {many}, {layout}, id {form.id}{flags}")
     out.print(table)
+
+
+def _bands(survey: "Survey") -> str:
+    named = [
+        band if wavelength != wavelength else f"{band} ({wavelength:g} nm)"
+        for band, wavelength in zip(survey.bands, survey.wavelengths, strict=True)
+    ]
+    order = ", blue to red" if len(named) > 1 else ""
+    question = f"; {survey.wavelength_question}" if survey.wavelength_question else ""
+    return ", ".join(named) + order + question
 
 
 def _values(sentinels: tuple[float, ...]) -> str:

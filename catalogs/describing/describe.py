@@ -13,6 +13,7 @@ import numpy as np
 from lcdvt.catalogs.describing.guess_columns import JD_RANGE, MJD_RANGE, ColumnGuess, guess_columns
 from lcdvt.catalogs.describing.look import Sample
 from lcdvt.catalogs.reading.files import bare_name
+from lcdvt.catalogs.vocabulary import known_wavelength
 
 LIKELY_SENTINELS: Final = (99.999, 99.99, 99.9, 99.0, 999.0, -99.0, -999.0, -9.999, 9.999, 9.99, -99.9, -99.99)
 
@@ -24,16 +25,17 @@ def describe(name: str, sample: Sample) -> str:
     # A description has one error column per band or none at all.
     has_errors = len(errors) == len(guess.magnitudes)
     lines = [
-        f"# Survey description made from {_quoted(sample.path.name)}.",
+        f"# Survey description made from {quoted(sample.path.name)}.",
         "# Lines marked `guess` were read off that file: check them.",
         "# `lcdvt surveys show macho --toml` prints a complete example.",
-        f"name = {_quoted(name)}",
-        f"title = {_quoted(name)}",
+        f"name = {quoted(name)}",
+        f"title = {quoted(name)}",
         'citation = ""  # the paper users of these data cite',
-        f"bands = [{', '.join(map(_quoted, guess.bands))}]  # guess; order them from blue to red",
+        f"bands = [{', '.join(map(quoted, guess.bands))}]  # guess",
         "period_range = [0.1, 1000.0]  # days; what the survey's cadence and length can show",
         'clean = "fats"  # fats, hits, none, or a list of steps',
         "",
+        *_wavelength_section(guess.bands),
         "[time]",
         *_time_section(guess.time, guess.middle_time),
         'scale = "utc"',
@@ -67,12 +69,12 @@ def describe(name: str, sample: Sample) -> str:
 
 def _format_section(sample: Sample, guess: ColumnGuess, has_errors: bool) -> list[str]:
     def column(name: str) -> str:
-        return _quoted(name) if sample.number_of is None else str(sample.number_of[name])
+        return quoted(name) if sample.number_of is None else str(sample.number_of[name])
 
-    lines = [*sample.layout_lines] if sample.type == "text" else [f"type = {_quoted(sample.type)}"]
+    lines = [*sample.layout_lines] if sample.type == "text" else [f"type = {quoted(sample.type)}"]
     if guess.id is not None:
         in_template = guess.id if sample.number_of is None else sample.number_of[guess.id]
-        lines.append(f"id = {_quoted(f'{{{in_template}}}')}  # guess")
+        lines.append(f"id = {quoted(f'{{{in_template}}}')}  # guess")
     else:
         lines += [f"file_name = {_stem_pattern(sample.path)}", 'id = "{star}"  # guess: the file\'s name']
     lines.append(f"time = {column(guess.time)}  # guess")
@@ -85,14 +87,26 @@ def _format_section(sample: Sample, guess: ColumnGuess, has_errors: bool) -> lis
         lines.append(f"mag = {column(mag)}  # guess")
         if err is not None:
             lines.append(f"err = {column(err)}  # guess")
-        band = f"band = {_quoted(guess.bands[0])}" if guess.band is None else f"band_column = {column(guess.band)}"
+        band = f"band = {quoted(guess.bands[0])}" if guess.band is None else f"band_column = {column(guess.band)}"
         lines.append(f"{band}  # guess")
     if guess.ra is not None and guess.dec is not None:
         lines += [f"ra = {column(guess.ra)}  # guess", f"dec = {column(guess.dec)}  # guess"]
     return lines
 
 
-def _quoted(text: str) -> str:
+def _wavelength_section(bands: tuple[str, ...]) -> list[str]:
+    """Return the table of wavelengths; where a name tells none, the whole table waits for the user as a comment."""
+    known = {band: known_wavelength(band) for band in bands}
+    if all(known.values()):
+        head = "[wavelengths]  # nanometres; they order the bands and match them with other surveys'"
+        lines = [f"{quoted(band)} = {wavelength:g}  # guess: from the name" for band, wavelength in known.items()]
+    else:
+        head = "# [wavelengths]  # nanometres: fill in and uncomment, or write `bands` in order from blue to red"
+        lines = [f"# {quoted(band)} = {wavelength or '…'}" for band, wavelength in known.items()]
+    return [head, *lines, ""]
+
+
+def quoted(text: str) -> str:
     """Write a text as a TOML string; a file name's bytes that are no text become question marks."""
     return json.dumps(text.encode("utf-8", "replace").decode(), ensure_ascii=False).replace("\x7f", "\\u007f")
 
@@ -100,7 +114,7 @@ def _quoted(text: str) -> str:
 def _stem_pattern(path: Path) -> str:
     pattern = rf"(?P<star>[^/]+?){re.escape(Path(bare_name(path.name)).suffix)}$"
     # Between single quotes a regular expression stays readable, unless it has such a quote in it.
-    return f"'{pattern}'" if pattern.isprintable() and "'" not in pattern else _quoted(pattern)
+    return f"'{pattern}'" if pattern.isprintable() and "'" not in pattern else quoted(pattern)
 
 
 def _time_section(column: str, middle: float) -> list[str]:

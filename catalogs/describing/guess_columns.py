@@ -1,5 +1,6 @@
 """Guess from names and values what the columns of a light-curve table are."""
 
+import math
 import re
 from dataclasses import dataclass
 from typing import Final
@@ -9,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lcdvt.catalogs.describing.look import Sample
+from lcdvt.catalogs.vocabulary import known_wavelength
 from lcdvt.errors import SurveyError
 
 TIME_NAMES: Final = tuple("mjd hmjd bmjd hjd bjd jd time date obstime obs_time dateobs t epoch".split())
@@ -23,7 +25,6 @@ ID_NAMES: Final = tuple("id object_id objid oid star_id starid source_id name ob
 RA_NAMES, DEC_NAMES = ("ra", "raj2000", "ra_deg"), ("dec", "dej2000", "dec_deg")
 MAX_BANDS: Final = 12
 """No survey here has more; more columns like a magnitude mean that the guess is wrong."""
-BLUE_TO_RED: Final = "uUbBgGvVrRiIzZyYjJhHkK"
 NOT_BANDS: Final = frozenset("e er err d sig lim ref abs zp std mean med".split())
 """What stands beside `mag` in a column's name without being a band."""
 MJD_RANGE, JD_RANGE = (15000.0, 110000.0), (2_415_000.0, 2_500_000.0)
@@ -132,10 +133,13 @@ def _bands_in(values: pd.Series) -> list[str]:
     return sorted(names, key=_colour)
 
 
-def _colour(band: str) -> int:
-    """Return where a band stands between blue and red, as far as a letter of its name tells (g, zg, g_prime)."""
-    letter = band[-1] if band[-1] in BLUE_TO_RED else band[0]
-    return BLUE_TO_RED.find(letter) if letter in BLUE_TO_RED else len(BLUE_TO_RED)
+def _colour(band: str) -> float:
+    """Return the wavelength of a band as far as its name or a letter of it tells (g, zg, g_prime); else infinity."""
+    for name in (band, band[-1], band[0], band[-1].swapcase(), band[0].swapcase()):
+        wavelength = known_wavelength(name)
+        if wavelength is not None:
+            return wavelength
+    return math.inf
 
 
 def _time_column(
@@ -171,7 +175,7 @@ def _columns_by_band(columns: list[str]) -> dict[str, tuple[str, str | None]]:
         band = (found["before"] or found["after"]) if found else ""
         if band and column.lower() not in ERROR_NAMES and band.lower() not in NOT_BANDS and "err" not in band.lower():
             mag_of.setdefault(band, column)
-    if len(mag_of) == 1 and not all(len(band) <= 2 and _colour(band) < len(BLUE_TO_RED) for band in mag_of):
+    if len(mag_of) == 1 and not all(len(band) <= 2 and _colour(band) < math.inf for band in mag_of):
         return {}  # a lone kronmag is a kind of magnitude, not a band
     errors = {column: _band_of_error(column) for column in columns if column not in mag_of.values()}
     return {band: (mag_of[band], _error_of(band, errors)) for band in sorted(mag_of, key=_colour)}

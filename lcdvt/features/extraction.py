@@ -2,7 +2,7 @@
 
 import itertools
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lcdvt.errors import SettingsError
-from lcdvt.features.config import Engine, FeatureConfig, order_bands
+from lcdvt.features.config import Engine, FeatureConfig, complete_wavelengths, order_bands
 from lcdvt.features.feets.defects import REFUSED, refusal
-from lcdvt.features.gate import EPOCH_REASONS, PASSED, REASONS, Gated, GateReport, gate
+from lcdvt.features.gate import EPOCH_REASONS, PASSED, REASONS, Curves, Gated, GateReport, gate
 from lcdvt.features.spec import DEFAULT_FEATURES
 from lcdvt.names import BAND, MAG, MAG_ERR, MJD, OBJECT_ID
 from lcdvt.parallel.executors import Workers, run_batches
@@ -39,6 +39,7 @@ def extract(
     bands: Iterable[str] | None = None,
     period_range: tuple[float, float] | None = None,
     pairing_days: float = 0.0,
+    wavelengths: Mapping[str, float] | None = None,
     dask: str | None = None,
 ) -> "pd.DataFrame":
     """Compute features of every object.
@@ -61,6 +62,8 @@ def extract(
     pairing_days
         Two-band features compare epochs at most this far apart; 0 asks for equal times, as FATS does. Give 0.1 where
         the bands were exposed one after the other.
+    wavelengths
+        Nanometres, for each band whose name does not tell; features of colour are NaN where they are unknown.
     dask
         A Dask scheduler's address, or "local".
 
@@ -77,10 +80,18 @@ def extract(
     [{'object_id': 'star', 'Mean_V': 0.003, 'Std_V': 0.708}]
     """
     table = _sorted_by_object(_as_table(epochs))
-    chosen_bands = tuple(bands) if bands is not None else order_bands(_distinct(table, BAND))
+    given = dict(wavelengths or {})
+    chosen_bands = tuple(bands) if bands is not None else order_bands(_distinct(table, BAND), given)
     chosen_features = features if isinstance(features, str) else tuple(features)
     # An empty table names no band; its result still has to have columns.
-    config = FeatureConfig(chosen_bands or ("",), chosen_features, engine, period_range, pairing_days=pairing_days)
+    config = FeatureConfig(
+        chosen_bands or ("",),
+        chosen_features,
+        engine,
+        period_range,
+        pairing_days=pairing_days,
+        wavelengths=complete_wavelengths(chosen_bands, given),
+    )
     if engine == "feets" and config.is_named_set:
         warnings.warn(
             f"left out, as feets does not compute them as FATS does: {refusal(tuple(REFUSED))}.", stacklevel=2
@@ -118,7 +129,9 @@ def extract_table(epochs: pa.Table, config: FeatureConfig) -> pa.Table:
         keys, columns = keys[order], [column[order] for column in columns]
     bounds = np.searchsorted(keys, np.arange(len(objects) * len(config.bands) + 1))
     gated = gate(columns[0], columns[1], columns[2], bounds, config.minimum_epochs)
-    values = _values(gated, config, len(objects))
+    # Where bands are joined, those with few epochs count, because they add up.
+    every = gate(columns[0], columns[1], columns[2], bounds, 1).curves if config.joins_bands else None
+    values = _values(gated, every, config, len(objects))
     report = _report(gated, len(objects), config.bands, int((~known).sum()))
     arrays = [objects, *(pa.array(values[:, i], pa.float64()) for i in range(values.shape[1]))]
     result = pa.Table.from_arrays(arrays, names=[OBJECT_ID, *config.columns()])
@@ -134,7 +147,7 @@ def extraction_report(features: "pa.Table | pd.DataFrame") -> GateReport:
     return GateReport.from_json(text) if text else GateReport()
 
 
-def _values(gated: Gated, config: FeatureConfig, objects: int) -> np.ndarray:
+def _values(gated: Gated, every: Curves | None, config: FeatureConfig, objects: int) -> np.ndarray:
     """Return the feature matrix in the order of `config.columns()`."""
     bands = len(config.bands)
     single, pairs = config.single_band_names(), config.two_band_names()
@@ -147,7 +160,11 @@ def _values(gated: Gated, config: FeatureConfig, objects: int) -> np.ndarray:
     if config.wants_period:
         from lcdvt.features.period.columns import search_periods
 
-        parts.append(search_periods(gated.curves, config))
+        parts.append(search_periods(gated.curves, every, config))
+    if every is not None and config.all_bands_names():
+        from lcdvt.features.fast import all_bands
+
+        parts.append(all_bands(every, config))
     return np.concatenate(parts, axis=1)
 
 

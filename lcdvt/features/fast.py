@@ -5,6 +5,8 @@ from typing import Final
 
 import numpy as np
 
+from lcdvt.features.config import FeatureConfig
+from lcdvt.features.families import all_bands as family_of_all_bands
 from lcdvt.features.families import (
     autocorrelation,
     car,
@@ -53,6 +55,29 @@ def colours(curves: Curves, bands: int, names: Iterable[str], pairing_days: floa
     # Color compares the means of all epochs: both bands passed the gate where it has a value.
     epochs = np.where(np.isfinite(values[:, 0]), np.maximum(common, 1), 0)
     return _keep_defined(by_epochs, names, epochs)
+
+
+def all_bands(curves: Curves, config: FeatureConfig) -> np.ndarray:
+    """Return the columns `config.all_bands_names()`, one row per object.
+
+    Parameters
+    ----------
+    curves
+        Gated with one epoch as enough, because bands with few epochs add up.
+    config
+        Which features, and what is known of bands and errors.
+    """
+    names = config.all_bands_names()
+    values, epochs = family_of_all_bands.compute(
+        curves,
+        np.array(config.band_wavelengths()),
+        config.minimum_epochs,
+        config.error_scale,
+        config.error_floor,
+        config.calibrated,
+    )
+    places = [family_of_all_bands.FEATURES.index(name) for name in names]
+    return _keep_defined(values[:, places], names, epochs)
 
 
 def _keep_defined(values: np.ndarray, names: tuple[str, ...], epochs: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ from lcdvt.errors import SettingsError
 from lcdvt.features.table import ALL_BANDS, FEATURES, FeatureSpec
 
 FATS_FEATURES: Final = tuple(spec.name for spec in FEATURES.values() if spec.bands_needed != ALL_BANDS)
+PERIOD_FAMILIES: Final = ("period", "period_fourier")
 PERIOD_FEATURES: Final = tuple(spec.name for spec in FEATURES.values() if spec.family == "period")
 FEATURE_SETS: Final[dict[str, tuple[str, ...]]] = {"fats": (*FATS_FEATURES, *PERIOD_FEATURES), "all": tuple(FEATURES)}
 """What belongs to the period is left out where no range of periods is known."""

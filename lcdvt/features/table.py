@@ -10,11 +10,16 @@ KIM_2014: Final = "Kim et al. 2014, A&A 566, A43"
 PICHARA: Final = "Pichara et al. 2012, MNRAS 427, 1284"
 PROTOPAPAS: Final = "Protopapas et al. 2015, ApJS 216, 25"
 SIMONETTI: Final = "Simonetti et al. 1984, ApJ 284, 126"
+KELLY: Final = "Kelly et al. 2009, ApJ 698, 895"
+ZU: Final = "Zu et al. 2011, ApJ 735, 80"
+KOZLOWSKI: Final = "Kozłowski 2016, ApJ 826, 118"
+MACLEOD: Final = "MacLeod et al. 2010, ApJ 721, 1014"
+SESAR: Final = "Sesar et al. 2010, ApJ 708, 717"
 SIMON_LEE: Final = "Simon & Lee 1981, ApJ 248, 291"
 
 SINGLE_BAND: Final = 1
 TWO_BANDS: Final = 2
-ALL_BANDS: Final = 0  # whatever the object has: the period that its bands share
+ALL_BANDS: Final = 0  # whatever the object has: the period that its bands share, the curve that they make together
 
 HARMONIC_FREQUENCIES: Final = (1, 2, 3)
 HARMONICS: Final = (0, 1, 2, 3)
@@ -33,7 +38,7 @@ class FeatureSpec:
     bands_needed
         1, 2, or 0 for "all that there are".
     minimum_epochs
-        With fewer gated epochs the value is NaN.
+        With fewer gated epochs the value is NaN; in a band, or in all bands where all are needed.
     definition
         The formula, in the words of the kernel.
     reference
@@ -344,6 +349,98 @@ def _fourier() -> tuple[FeatureSpec, ...]:
     )
 
 
+def _all_bands() -> tuple[FeatureSpec, ...]:
+    joined = "r: magnitudes minus their band's offset; offsets and damped random walk fitted together"
+
+    def row(name: str, minimum_epochs: int, definition: str, meaning: str, reference: str) -> FeatureSpec:
+        return FeatureSpec(name, "all_bands", ALL_BANDS, minimum_epochs, definition, reference, meaning)
+
+    lags = {
+        "night": (0.005, 0.1),
+        "day": (0.1, 1.5),
+        "week": (1.5, 10),
+        "month": (10, 60),
+        "season": (60, 400),
+        "years": (400, 10_000),
+    }
+    return (
+        row("Joint_spread", 4, f"½ log10(Var(r) − mean err²); {joined}", "how much it varies beyond its errors", ZU),
+        row("Joint_Skew", 4, "Skew of r", "asymmetry: eclipses > 0, flares < 0", RICHARDS),
+        row("Joint_SmallKurtosis", 5, "SmallKurtosis of r", "heavy tails against a Gaussian", RICHARDS),
+        row("Joint_asymmetry", 5, "(P95 + P5 − 2 P50) / (P95 − P5) of r", "asymmetry, safe against outliers", RICHARDS),
+        *(
+            row(
+                f"Joint_FluxPercentileRatioMid{width}",
+                5,
+                f"(P{50 + width // 2} − P{50 - width // 2}) / (P95 − P5) of r",
+                f"how much of the range the middle {width} % of the magnitudes fill",
+                RICHARDS,
+            )
+            for width in (20, 50, 80)
+        ),
+        row(
+            "Joint_eta",
+            4,
+            "mean (r(i+1) − r(i))² / (2 Var(r))",
+            "1 without memory between epochs",
+            KIM_2014,
+        ),
+        *(
+            row(
+                f"Joint_SF_{name}",
+                6,
+                f"mean of (Δr² − err² − err'²) / (2 (Var(r) − mean err²)) over pairs {low:g} to {high:g} days apart",
+                f"share of the variability that is there after a {name}" if name != "years" else "the same after years",
+                KOZLOWSKI,
+            )
+            for name, (low, high) in lags.items()
+        ),
+        row(
+            "DRW_tau",
+            6,
+            "log10 τ (days) of the damped random walk, mean over its likelihood",
+            "how long it remembers",
+            KELLY,
+        ),
+        row("DRW_sigma", 6, "log10 of the same walk's standard deviation (mag)", "how far it wanders", KELLY),
+        row(
+            "DRW_gain",
+            6,
+            "log-likelihood of the walk above that of uncorrelated scatter, per epoch",
+            "quasars and slow variables > 0, short periods seen sparsely ≈ 0",
+            KELLY,
+        ),
+        row(
+            "SED_slope",
+            4,
+            "slope of the offsets against log10(λ/600 nm), bands from 430 to 1000 nm, calibrated magnitudes only",
+            "colour: the more negative the redder, whatever the bands",
+            SESAR,
+        ),
+        row(
+            "SED_curvature",
+            4,
+            "quadratic coefficient of the offsets against log10(λ/600 nm), three bands or more",
+            "stars bend, power laws do not",
+            SESAR,
+        ),
+        row(
+            "Amplitude_slope",
+            4,
+            "β of amplitude ∝ λ^β, mean over its likelihood and a normal prior −0.5 ± 0.6",
+            "pulsators −1, quasars −0.5, eclipses of alike stars 0",
+            MACLEOD,
+        ),
+        row(
+            "Colour_change",
+            10,
+            "slope of (m − m')/ln(λ'/λ) against the mean residual, pairs of bands within 0.02 days",
+            "positive when bluer while brighter",
+            MACLEOD,
+        ),
+    )
+
+
 FEATURES: Final[dict[str, FeatureSpec]] = {
     spec.name: spec
     for spec in (
@@ -355,5 +452,6 @@ FEATURES: Final[dict[str, FeatureSpec]] = {
         *_two_band(),
         *_period_search(),
         *_fourier(),
+        *_all_bands(),
     )
 }

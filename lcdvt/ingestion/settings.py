@@ -117,4 +117,14 @@ def choose_features(
 def survey_features(survey: Survey, features: str | Sequence[str], engine: Engine) -> FeatureConfig:
     """Return what to extract from a survey's light curves."""
     chosen = features if isinstance(features, str) else tuple(features)
-    return FeatureConfig(survey.bands, chosen, engine, survey.period_range, pairing_days=survey.pairing_days)
+    return FeatureConfig(
+        survey.bands,
+        chosen,
+        engine,
+        survey.period_range,
+        pairing_days=survey.pairing_days,
+        wavelengths=() if survey.bands_without_wavelength else survey.wavelengths,
+        error_scale=survey.error_scale,
+        error_floor=survey.error_floor,
+        calibrated=survey.magnitude_kind != "instrumental",
+    )

@@ -88,7 +88,7 @@ def sample_survey(saved: SavedRun, stored: StoredSurvey, *, most_stars: int = MO
         start += size
         if len(rows):
             features = pq.read_table(part).take(rows).to_pandas()
-            frames.append(saved.aligned(features, stored.survey.bands))
+            frames.append(saved.aligned(features, stored.survey.bands, stored.survey.wavelengths))
     features = pd.concat(frames, ignore_index=True)
     wanted = pc.field(OBJECT_ID).isin(features[OBJECT_ID].tolist())
     objects = pds.dataset(stored.folder.objects).to_table(columns=[OBJECT_ID, LABEL], filter=wanted).to_pandas()

@@ -38,6 +38,7 @@ class PartToClassify:
     run: Path
     features: Path
     bands: tuple[str, ...]
+    wavelengths: tuple[float, ...]
     head: int
 
 
@@ -150,7 +151,9 @@ def _classify(asked: _Question, stored: StoredSurvey, target: Path | None, progr
     def frames() -> Iterator[pd.DataFrame]:
         nonlocal objects, missing
         parts = sorted(stored.folder.features.glob(PARTS))
-        tasks = [PartToClassify(asked.folder, part, stored.survey.bands, head) for part in parts]
+        tasks = [
+            PartToClassify(asked.folder, part, stored.survey.bands, stored.survey.wavelengths, head) for part in parts
+        ]
         # Here, which is quicker than sending features to other processes, or on the cluster.
         workers = Workers(dask=asked.dask) if asked.dask else IN_THIS_PROCESS
         for frame in run_batches(classify_part, tasks, workers):
@@ -190,7 +193,9 @@ def _classify(asked: _Question, stored: StoredSurvey, target: Path | None, progr
 
 def classify_part(task: PartToClassify) -> pd.DataFrame:
     """Classify the objects of one part, here or on a worker."""
-    return classify_frame(_saved_run(task.run), read_part(task.features).to_pandas(), task.bands, task.head)
+    saved = _saved_run(task.run)
+    aligned = saved.aligned(read_part(task.features).to_pandas(), task.bands, task.wavelengths)
+    return classify_frame(saved, aligned, task.head)
 
 
 def _saved_run(folder: Path) -> SavedRun:
@@ -204,9 +209,8 @@ def _loaded(run: Path, written: int) -> SavedRun:
     return load_run(run)
 
 
-def classify_frame(saved: SavedRun, features: pd.DataFrame, bands: tuple[str, ...], head: int) -> pd.DataFrame:
+def classify_frame(saved: SavedRun, aligned: pd.DataFrame, head: int) -> pd.DataFrame:
     """Return each object's probabilities, best class, entropy, disagreement, and a reason where there is none."""
-    aligned = saved.aligned(features, bands)
     scaled, usable = saved.scaled(aligned, head)
     with torch.no_grad():
         opinion = predict_members(saved.model, torch.from_numpy(scaled), head)

@@ -7,7 +7,8 @@ header of a gigabyte can fill the memory.
 """
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -20,7 +21,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as serialise
 
 from lcdvt import __version__
-from lcdvt.dataset.alignment import align_features
+from lcdvt.dataset.alignment import align_features, band_places, places_of
 from lcdvt.dataset.scaling import Scaler
 from lcdvt.disk.atomic import write_atomically, write_text
 from lcdvt.disk.limited_text import read_json_object
@@ -68,17 +69,22 @@ class SavedRun:
         description = RunDescription(surveys, classes, result.model.widths, result.seeds, result.cycle)
         return cls(config, description, result.model, scaler, metrics or {}, result.history_table())
 
-    def aligned(self, features: pd.DataFrame, bands: tuple[str, ...]) -> pd.DataFrame:
+    def aligned(
+        self, features: pd.DataFrame, bands: tuple[str, ...], wavelengths: Sequence[float] = ()
+    ) -> pd.DataFrame:
         """Return a survey's features under the run's names; what the run does not know falls out.
 
         Parameters
         ----------
         features
             Column `object_id` and one column per feature and band.
-        bands
-            The survey's bands.
+        bands, wavelengths
+            The survey's bands, and their nanometres where they are known.
         """
-        return align_features(features, bands, len(bands)).reindex(columns=[OBJECT_ID, *self.scaler.features])
+        names = places_of(self.scaler.features)
+        places = band_places(bands, wavelengths or [math.nan] * len(bands), names)
+        found = align_features(features, bands, places, names[:2])
+        return found.reindex(columns=[OBJECT_ID, *self.scaler.features])
 
     def scaled(self, aligned: pd.DataFrame, survey: int) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         """Return features as the model takes them, and which objects have any feature at all.

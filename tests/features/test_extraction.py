@@ -26,7 +26,7 @@ def test_columns_depend_on_the_request_only(two_band_epochs: pd.DataFrame) -> No
     full = extract_table(table, config)
     empty = extract_table(table.slice(0, 0), config)
     assert empty.column_names == full.column_names == ["object_id", *config.columns()]
-    assert len(config.columns()) == 2 * 63 + 5
+    assert len(config.columns()) == 2 * 63 + 5 + len(config.all_bands_names())
     assert empty.schema.types == full.schema.types
     assert len(empty) == 0
 
@@ -65,8 +65,12 @@ def test_a_subset_has_the_numbers_of_the_whole(two_band_epochs: pd.DataFrame) ->
 def test_a_period_range_adds_the_period(two_band_epochs: pd.DataFrame) -> None:
     features = extract(two_band_epochs, period_range=(0.2, 20.0))
     fourier = [f"Period_{name}" for name in ("amplitude", "R21", "phi21", "R31", "phi31")]
-    assert list(features.columns[-8:]) == ["Period", "Period_fap", "Period_power", *fourier]
-    assert list(extract(two_band_epochs, "fats", period_range=(0.1, 10.0)).columns) == list(features.columns[:-5])
+    joint = [name for name, spec in FEATURES.items() if spec.family == "all_bands"]
+    before = len(features.columns) - len(joint)
+    assert list(features.columns[before:]) == joint
+    assert list(features.columns[before - 8 : before]) == ["Period", "Period_fap", "Period_power", *fourier]
+    fats = extract(two_band_epochs, "fats", period_range=(0.1, 10.0))
+    assert list(fats.columns) == list(features.columns[: before - 5])
     truth = 0.5 + np.arange(6)
     assert (np.abs(features["Period"] / truth - 1) < 0.01).sum() >= 5
 

@@ -1,6 +1,7 @@
 """The columns of the period search: one period per object, shared by its bands."""
 
 import itertools
+from typing import Final
 
 import numpy as np
 
@@ -20,8 +21,30 @@ FIELD_OF_COLUMN = {
 }
 
 
-def search_periods(curves: Curves, config: FeatureConfig) -> np.ndarray:
-    """Return one row per object and the columns `config.period_names()`."""
+MANY_BANDS: Final = 3
+
+
+def search_periods(curves: Curves, every: Curves | None, config: FeatureConfig) -> np.ndarray:
+    """Return one row per object and the columns `config.period_names()`.
+
+    Parameters
+    ----------
+    curves
+        Bands with enough epochs, for surveys of one or two bands.
+    every
+        All bands, however few epochs they have, for surveys of more.
+    config
+        What to compute.
+    """
+    if every is not None and len(config.bands) >= MANY_BANDS:
+        from lcdvt.features.period.joint import search_joint_periods
+
+        names = config.period_names()
+        found = search_joint_periods(every, config)
+        out = np.array([[getattr(each, FIELD_OF_COLUMN[name]) for name in names] for each in found], dtype=np.float64)
+        out = out.reshape(len(found), len(names))
+        out[~np.isfinite(out)] = np.nan
+        return out
     if config.period_range is None:
         raise ValueError("a request for periods has a period range")
     bands = len(config.bands)

@@ -102,6 +102,7 @@ def find_period(
     period_range: tuple[float, float],
     *,
     config: PeriodConfig = DEFAULT_CONFIG,
+    near: float | None = None,
 ) -> PeriodResult:
     """Find the period that all bands of a star share.
 
@@ -113,6 +114,8 @@ def find_period(
         Shortest and longest period in days that make sense in the survey.
     config
         How periods are searched.
+    near
+        A frequency known beforehand: no scan, only the best model within a peak's width of it.
 
     Returns
     -------
@@ -132,14 +135,19 @@ def find_period(
     if not parts or first + 2 >= n_grid:
         return NO_PERIOD
     ts, ys, ws = (list(column) for column in zip(*parts, strict=True))
-    score = scan_score(ts, ys, ws, df, n_grid)
-    candidates, reaches = candidate_frequencies(
-        score, df, first, config.samples_per_peak, config.n_peaks, config.n_harmonic_peaks
-    )
+    limits = (lowest, highest)
+    if near is None:
+        score = scan_score(ts, ys, ws, df, n_grid)
+        candidates, reaches = candidate_frequencies(
+            score, df, first, config.samples_per_peak, config.n_peaks, config.n_harmonic_peaks
+        )
+    else:
+        candidates, reaches = np.array((near,)), np.array((df,))
+        limits = (near - 2.0 * df, near + 2.0 * df)
     if candidates.size == 0:
         return NO_PERIOD
     bands = _joined(ts, ys, ws, config)
-    chosen = choose_frequency(bands, candidates, reaches, baseline, (lowest, highest), config.choice)
+    chosen = choose_frequency(bands, candidates, reaches, baseline, limits, config.choice)
     if chosen is None:
         return NO_PERIOD
     n_independent = (highest - lowest) * baseline
