@@ -387,6 +387,11 @@ class Survey:
         return tuple(math.nan if wavelength is None else float(wavelength) for wavelength in known)
 
     @property
+    def nanometres(self) -> dict[str, float]:
+        """The wavelength of each band by its name, blue to red."""
+        return dict(zip(self.bands, self.wavelengths, strict=True))
+
+    @property
     def bands_without_wavelength(self) -> tuple[str, ...]:
         """The bands of which neither the description nor the name tells the wavelength."""
         return tuple(

@@ -1,13 +1,13 @@
 """Figures of stars: periods and amplitudes by predicted class, and light curves folded at their period."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pandas as pd
 
 from lcdvt.figures.style import (
-    CLASS_COLOURS,
     CLASS_MARKERS,
     WIDTH,
     class_colours,
@@ -20,7 +20,15 @@ from lcdvt.names import BAND, MAG, MAG_ERR, MJD, PREDICTED
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-BAND_MARKERS: Final = ("o", "s", "^", "D", "v")
+BAND_MARKERS: Final = ("o", "s", "^", "D", "v", "P")
+# Violet to brown, without the yellow that vanishes on a light page; evenly spaced between these wavelengths (nm).
+# What lies beyond them crowds at the end.
+COLOURS: Final = ("#7b3fa0", "#0072b2", "#009e73", "#e08300", "#d0342c", "#8c4a2f")
+VISIBLE: Final = (350.0, 1000.0)
+# Of the whole range of colours: two bands this close together can still be told apart.
+SMALLEST_STEP: Final = 0.12
+# From this many bands on, curves on top of each other are moved to a common middle.
+MANY_BANDS: Final = 3
 CARD_SIZE: Final = (3.2, 2.1)
 MOST_EPOCHS: Final = 500
 """Of one band in a light curve as small as these."""
@@ -68,7 +76,7 @@ def period_amplitude_figure(stars: pd.DataFrame, classes: Sequence[str], amplitu
     return figure
 
 
-def folded_figure(epochs: pd.DataFrame, period: float | None, bands: Sequence[str]) -> "Figure":
+def folded_figure(epochs: pd.DataFrame, period: float | None, bands: Mapping[str, float]) -> "Figure":
     """Draw one star's light curve over two cycles, every band with its errors; unfolded where there is no period.
 
     Parameters
@@ -78,13 +86,15 @@ def folded_figure(epochs: pd.DataFrame, period: float | None, bands: Sequence[st
     period
         Days.
     bands
-        The survey's bands, blue to red, which fixes their colours; each is shown about its own median.
+        Nanometres of each of the survey's bands, blue to red, by which they are coloured; each is shown about its own
+        median.
     """
     from matplotlib.figure import Figure
 
     with names_as_they_are():
         figure = Figure(figsize=CARD_SIZE)
         axes = figure.add_axes((0.2, 0.2, 0.76, 0.76))
+        colours = band_colours(bands)
         for number, band in enumerate(bands):
             curve = epochs[epochs[BAND] == band]
             if curve.empty:
@@ -99,7 +109,7 @@ def folded_figure(epochs: pd.DataFrame, period: float | None, bands: Sequence[st
                 marker=BAND_MARKERS[number % len(BAND_MARKERS)],
                 markersize=2.2,
                 elinewidth=0.4,
-                color=band_colour(number),
+                color=colours[band],
                 alpha=0.75,
                 rasterized=True,
             )
@@ -116,8 +126,12 @@ def folded_figure(epochs: pd.DataFrame, period: float | None, bands: Sequence[st
     return figure
 
 
-def light_curve_figure(epochs: pd.DataFrame, period: float | None, bands: Sequence[str], *, title: str) -> "Figure":
-    """Draw one star's light curve large, magnitudes as they are: against time, or over two cycles of a period.
+def light_curve_figure(
+    epochs: pd.DataFrame, period: float | None, bands: Mapping[str, float], *, title: str
+) -> "Figure":
+    """Draw one star's light curve large: against time, or over two cycles of a period.
+
+    Magnitudes are as they are; three bands or more over a period are moved to their medians, which the legend tells.
 
     Parameters
     ----------
@@ -126,7 +140,7 @@ def light_curve_figure(epochs: pd.DataFrame, period: float | None, bands: Sequen
     period
         Days; None draws against time.
     bands
-        The survey's bands, blue to red, which fixes their colours.
+        Nanometres of each of the survey's bands, blue to red, by which they are coloured.
     title
         What stands above.
     """
@@ -135,29 +149,33 @@ def light_curve_figure(epochs: pd.DataFrame, period: float | None, bands: Sequen
     with names_as_they_are():
         figure = Figure(figsize=(1.6 * WIDTH, 3.6), layout="constrained")
         axes = figure.subplots()
+        colours = band_colours(bands)
+        about_median = period is not None and epochs[BAND].nunique() >= MANY_BANDS
         handles, shown = [], []
         for number, band in enumerate(bands):
             curve = epochs[epochs[BAND] == band]
             if curve.empty:
                 continue
             time, mag, error = _points(curve, period)
+            middle = float(np.median(mag)) if about_median else 0.0
             handles.append(
                 axes.errorbar(
                     time,
-                    mag,
+                    mag - middle,
                     yerr=error,
                     linestyle="none",
                     marker=BAND_MARKERS[number % len(BAND_MARKERS)],
                     markersize=3.2,
                     elinewidth=0.6,
-                    color=band_colour(number),
+                    color=colours[band],
                     alpha=0.8,
                     rasterized=True,
                 )
             )
-            shown.append(band)
+            shown.append(f"{band} − {middle:.2f}" if about_median else band)
         axes.invert_yaxis()
-        axes.set(xlabel="phase" if period else "MJD (days)", ylabel="magnitude", title=title)
+        magnitude = "magnitude − median" if about_median else "magnitude"
+        axes.set(xlabel="phase" if period else "MJD (days)", ylabel=magnitude, title=title)
         if period:
             axes.set_xlim(0, 2)
         legend_below(figure, handles, shown, columns=max(len(shown), 1))
@@ -173,7 +191,31 @@ def _points(curve: pd.DataFrame, period: float | None) -> tuple[np.ndarray, np.n
     return np.concatenate([phase, phase + 1]), np.tile(mag, 2), np.tile(error, 2)
 
 
-def band_colour(number: int) -> str:
-    """Return the colour of a survey's band, counted from blue to red."""
-    blue_to_red = (CLASS_COLOURS[0], CLASS_COLOURS[3], CLASS_COLOURS[2], CLASS_COLOURS[4], CLASS_COLOURS[1])
-    return blue_to_red[number % len(blue_to_red)]
+def band_colours(bands: Mapping[str, float]) -> dict[str, str]:
+    """Return a colour for each band by its wavelength, from violet to brown.
+
+    Parameters
+    ----------
+    bands
+        Nanometres, blue to red. Where one of them is not known (NaN), all are spread evenly.
+
+    Examples
+    --------
+    >>> band_colours({"u": 350.0, "y": 1000.0})
+    {'u': '#7b3fa0', 'y': '#8c4a2f'}
+    """
+    from matplotlib.colors import LinearSegmentedColormap, to_hex
+
+    if all(map(math.isfinite, bands.values())):
+        low, high = np.log(VISIBLE)
+        places = [min(max((math.log(nanometres) - low) / (high - low), 0.0), 1.0) for nanometres in bands.values()]
+    else:
+        places = list(np.linspace(0.0, 1.0, len(bands)))
+    step = min(SMALLEST_STEP, 1.0 / max(len(places) - 1, 1))
+    for number in range(1, len(places)):
+        places[number] = max(places[number], places[number - 1] + step)
+    # What was pushed beyond the end goes back, and pushes the others as far as it must.
+    for number in reversed(range(len(places))):
+        places[number] = min(places[number], 1.0 - (len(places) - 1 - number) * step)
+    colour_at = LinearSegmentedColormap.from_list("wavelength", COLOURS)
+    return {band: to_hex(colour_at(place)) for band, place in zip(bands, places, strict=True)}

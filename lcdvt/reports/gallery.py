@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lcdvt.errors import LcdvtError, first_line
-from lcdvt.figures.light_curves import MOST_EPOCHS, band_colour, folded_figure
+from lcdvt.figures.light_curves import MOST_EPOCHS, band_colours, folded_figure
 from lcdvt.names import DISAGREEMENT, IN_DRAW, LABEL, OBJECT_ID, PREDICTED, probability_column
 from lcdvt.reports.material import RunMaterial
 from lcdvt.reports.page import mark, missing, paragraph
@@ -38,8 +38,8 @@ def gallery(run: RunMaterial, predicted: PredictedStars | None, prefix: str) -> 
     except (LcdvtError, OSError, ValueError, KeyError) as error:
         return missing(f"The light curves of {run.target} cannot be read: {first_line(error)}")
     bands = "".join(
-        f'<li><span style="background:{band_colour(number)}"></span>{html(band)}</li>'
-        for number, band in enumerate(stored.survey.bands)
+        f'<li><span style="background:{colour}"></span>{html(band)}</li>'
+        for band, colour in band_colours(stored.survey.nanometres).items()
     )
     pieces = [
         paragraph(
@@ -97,5 +97,7 @@ def _card(
     folded = f"folded at {period:.5g} days" if period > 0 else "not folded"
     alt = f"Light curve of {object_id}, {folded}: {probability}."
     curve = epochs[object_id]
-    drawing = draw_svg(lambda: folded_figure(curve, period if period > 0 else None, stored.survey.bands), alt, prefix)
+    drawing = draw_svg(
+        lambda: folded_figure(curve, period if period > 0 else None, stored.survey.nanometres), alt, prefix
+    )
     return f"<figure>{drawing}{caption}</figure>"

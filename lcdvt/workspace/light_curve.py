@@ -1,5 +1,6 @@
 """One star's light curve as a notebook holds it: look at it, fold it, hand it to astropy."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -27,8 +28,8 @@ class LightCurve:
         The star, and the survey's name in the workspace.
     epochs
         One row for each epoch: band, mjd, mag, mag_err.
-    bands
-        The survey's bands, blue to red.
+    nanometres
+        Wavelengths of the survey's bands, blue to red; NaN where not known.
     period
         Days, as the survey's features have it; None where they have none.
     label
@@ -40,7 +41,7 @@ class LightCurve:
     object_id: str
     survey: str
     epochs: pd.DataFrame = field(repr=False)
-    bands: tuple[str, ...]
+    nanometres: Mapping[str, float]
     period: float | None = None
     label: str | None = None
     time_scale: str = field(default="utc", repr=False)
@@ -48,6 +49,11 @@ class LightCurve:
 
     def __len__(self) -> int:
         return len(self.epochs)
+
+    @property
+    def bands(self) -> tuple[str, ...]:
+        """The survey's bands, blue to red."""
+        return tuple(self.nanometres)
 
     def band(self, name: str) -> pd.DataFrame:
         """Return the epochs of one band."""
@@ -78,7 +84,7 @@ class LightCurve:
         """Draw magnitude against time, every band with its errors."""
         from lcdvt.figures.light_curves import light_curve_figure
 
-        return light_curve_figure(self.epochs, None, self.bands, title=self._title())
+        return light_curve_figure(self.epochs, None, self.nanometres, title=self._title())
 
     def to_timeseries(self) -> "TimeSeries":
         """Return the epochs as an astropy TimeSeries with units."""
@@ -129,4 +135,4 @@ class FoldedLightCurve:
 
         title = f"{self.light_curve._title()}, period {self.period:.6g} d"
         shifted = self.light_curve.epochs.assign(**{MJD: self.light_curve.epochs[MJD] - self.epoch})
-        return light_curve_figure(shifted, self.period, self.light_curve.bands, title=title)
+        return light_curve_figure(shifted, self.period, self.light_curve.nanometres, title=title)

@@ -89,7 +89,7 @@ class StoredSurvey:
             object_id=object_id,
             survey=self.name,
             epochs=found.drop(columns=OBJECT_ID),
-            bands=self.survey.bands,
+            nanometres=self.survey.nanometres,
             period=self._value_of(self.folder.features, object_id, PERIOD),
             label=self._value_of(self.folder.objects, object_id, LABEL),
             time_scale=self.survey.time.scale,

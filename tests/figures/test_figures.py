@@ -6,7 +6,13 @@ import pytest
 from scipy.stats import binomtest
 
 from lcdvt.evaluate import ReliabilityBins, Spread
-from lcdvt.figures.light_curves import MOST_EPOCHS, folded_figure, period_amplitude_figure
+from lcdvt.figures.light_curves import (
+    MOST_EPOCHS,
+    band_colours,
+    folded_figure,
+    light_curve_figure,
+    period_amplitude_figure,
+)
 from lcdvt.figures.scores import LabelCurve, label_fraction_figure, reliability_figure, share_interval
 from lcdvt.figures.style import CLASS_COLOURS, class_colours
 from lcdvt.reports.svg import INK, draw_svg
@@ -52,8 +58,42 @@ def test_upper_bounds_are_dashed_and_axes_are_in_percent():
     np.testing.assert_allclose(np.asarray(ours.get_ydata(), dtype=float), [60, 70])
 
 
+BANDS = {"B": 436.1, "R": 640.7}
+
+
+def test_bands_are_coloured_by_wavelength_whichever_survey_they_are_of():
+    sdss = {"u": 355.7, "g": 482.5, "r": 626.1, "i": 767.2, "z": 909.7}
+    colours = band_colours(sdss)
+    assert colours["g"] == band_colours({"g": 482.5, "r": 626.1})["g"]
+    assert len(set(colours.values())) == 5
+    blue, red = (tuple(int(colours[band][place : place + 2], 16) for place in (1, 3, 5)) for band in ("u", "z"))
+    assert blue[2] > blue[0]
+    assert red[0] > red[2]
+
+
+def test_bands_that_lie_close_together_or_beyond_the_colours_are_told_apart():
+    assert len(set(band_colours({"W1": 3353.0, "W2": 4603.0, "W3": 11560.0}).values())) == 3
+    assert len(set(band_colours({"a": float("nan"), "b": 500.0}).values())) == 2
+    assert len(set(band_colours({str(number): 500.0 + number for number in range(12)}).values())) == 12
+
+
+def test_many_bands_over_a_period_are_shown_about_their_medians_which_the_legend_tells():
+    curve = star(60, 3.7).query("band == 'B'")
+    parts = [curve.assign(band=band, mag=curve["mag"] + base) for band, base in (("g", 3.0), ("r", 2.0), ("i", 1.5))]
+    epochs = pd.concat(parts)
+    wavelengths = {"g": 482.5, "r": 626.1, "i": 767.2}
+    folded = light_curve_figure(epochs, 3.7, wavelengths, title="a star")
+    for container in folded.axes[0].containers:
+        assert np.median(container.lines[0].get_ydata()) == pytest.approx(0.0, abs=1e-9)
+    medians = [np.median(part["mag"]) for part in parts]
+    shown = [text.get_text() for text in folded.legends[0].get_texts()]
+    assert shown == [f"{band} − {middle:.2f}" for band, middle in zip("gri", medians, strict=True)]
+    against_time = light_curve_figure(epochs, None, wavelengths, title="a star")
+    assert np.median(against_time.axes[0].containers[0].lines[0].get_ydata()) == pytest.approx(medians[0])
+
+
 def test_light_curves_are_folded_over_two_cycles_with_bright_above():
-    axes = folded_figure(star(200, 3.7), 3.7, ("B", "R")).axes[0]
+    axes = folded_figure(star(200, 3.7), 3.7, BANDS).axes[0]
     assert axes.yaxis_inverted()
     assert axes.get_xlim() == (0, 2)
     assert len(axes.containers) == 2
@@ -63,7 +103,7 @@ def test_light_curves_are_folded_over_two_cycles_with_bright_above():
 
 
 def test_without_a_period_the_dates_are_shown_and_long_curves_are_thinned():
-    axes = folded_figure(star(3 * MOST_EPOCHS, 3.7), None, ("B", "R")).axes[0]
+    axes = folded_figure(star(3 * MOST_EPOCHS, 3.7), None, BANDS).axes[0]
     assert axes.get_xlabel() == "MJD"
     assert len(axes.containers[0].lines[0].get_xdata()) == MOST_EPOCHS
 

@@ -13,7 +13,7 @@ MJD = np.array([50000.0, 50000.25, 50000.6, 50001.1, 50002.9])
 
 def star(period: float | None = 0.5) -> LightCurve:
     epochs = pd.DataFrame({"band": list("BBRRR"), "mjd": MJD, "mag": np.arange(15.0, 20.0), "mag_err": 0.1})
-    return LightCurve("V 1", "mine", epochs, ("B", "R"), period=period, label="RRLYR")
+    return LightCurve("V 1", "mine", epochs, {"B": 436.1, "R": 640.7}, period=period, label="RRLYR")
 
 
 def test_phases_are_those_of_the_period_and_the_epoch() -> None:
