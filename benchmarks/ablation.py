@@ -65,6 +65,7 @@ VARIANTS = {
     "two rounds of self-training": _teaching(self_training_rounds=2),
     "four first teachers, each without a fold": _teaching(folds=4),
     "no forest among the teachers": _teaching(forest=False),
+    "no forest on the target alone": _teaching(target_forest=False),
     "no student without the source": _teaching(target_only_student=False),
     "80 % of the guesses learned from": _teaching(confident_share=0.8),
     "taught, independent heads": Variant(replace(TAUGHT, model=replace(TAUGHT.model, heads="independent"))),

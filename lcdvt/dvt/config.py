@@ -188,7 +188,9 @@ class TeachingConfig:
     folds
         Boosting models of the first round: 1 learns from all labels, several each go without one fold of them.
     forest
-        Whether a forest is asked too.
+        Whether a forest on both surveys is asked too.
+    target_forest
+        Whether a forest on the target's labels alone is asked too, where they have every class.
     self_training_rounds
         How often boosting learns from the guesses; 0 teaches what the first round says.
     confident_share
@@ -201,6 +203,7 @@ class TeachingConfig:
 
     folds: int = 1
     forest: bool = True
+    target_forest: bool = True
     self_training_rounds: int = 1
     confident_share: float = 0.5
     students: int = 2

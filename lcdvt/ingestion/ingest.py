@@ -183,6 +183,7 @@ def _ingest_new(plan: IngestPlan, journal: Journal, files: FileList, workers: Wo
     groups, streams = split_streams(plan.survey, files, journal.was_finished)
     if not groups and not streams:
         return added
+    plan.refuse_older_features()
     write_text(plan.folder.survey_toml, plan.survey.toml)
     size = journal.plan(batch_size(len(groups)))
     batches = list_batches(plan.survey, groups, streams, size, journal.stream_progress())

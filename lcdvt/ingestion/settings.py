@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import pyarrow.parquet as pq
+
 from lcdvt.catalogs.survey import Survey
 from lcdvt.catalogs.survey_toml import survey_from_toml
 from lcdvt.disk.limited_text import read_json_object
@@ -15,7 +17,8 @@ from lcdvt.errors import InputFileError, SettingsError, WorkspaceError
 from lcdvt.features.config import Engine, FeatureConfig
 from lcdvt.features.spec import DEFAULT_FEATURES
 from lcdvt.ingestion.labels import LabelCatalogue, catalogue_beside, load_catalogue
-from lcdvt.workspace.folder import RUNS_FOLDER, SurveyFolder
+from lcdvt.names import OBJECT_ID
+from lcdvt.workspace.folder import PARTS, RUNS_FOLDER, SurveyFolder
 from lcdvt.workspace.journal import ANEW, Journal, stored_features
 
 NO_CATALOGUE: Final = "none"
@@ -65,7 +68,7 @@ class IngestPlan:
     def refuse_mixing(self, journal: Journal) -> None:
         """Refuse to mix two ways of reading in one survey."""
         stored, wanted = journal.settings or {}, json.loads(json.dumps(self.settings))
-        changed = [key for key in ("clean", "features") if stored.get(key) != wanted[key]]
+        changed = [key for key in ("clean", "features") if not _agree(stored.get(key), wanted[key])]
         if survey_from_toml(stored["survey"], "the stored survey.toml") != self.survey:
             changed.insert(0, "survey")
         if changed:
@@ -73,6 +76,26 @@ class IngestPlan:
                 f"{journal.folder.parent} was ingested with another setting of {', '.join(changed)}: "
                 f"{ANEW}, or name=… to keep both."
             )
+
+    def refuse_older_features(self) -> None:
+        """Refuse to put features of today beside those of a version that knew fewer of them."""
+        part = next(iter(sorted(self.folder.features.glob(PARTS))), None)
+        if self.features is None or part is None:
+            return
+        stored, today = set(pq.read_schema(part).names) - {OBJECT_ID}, set(self.features.columns())
+        if stored != today:
+            name = self.folder.root.name
+            raise WorkspaceError(
+                f"{self.folder.root} has {len(stored)} features of an earlier version, which knew others than the "
+                f"{len(today)} of today: run `lcdvt extract {name}` on what is stored, then the same command again."
+            )
+
+
+def _agree(stored: Any, wanted: Any) -> bool:
+    """Say whether settings are the same, as far as an earlier version wrote them down."""
+    if isinstance(stored, dict) and isinstance(wanted, dict):
+        return all(wanted.get(key) == value for key, value in stored.items())
+    return bool(stored == wanted)
 
 
 def checked_name(name: str) -> str:

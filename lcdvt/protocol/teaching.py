@@ -5,7 +5,8 @@ thresholds on periods and shapes survive a change of survey; and the target's ow
 classes lie there. So the target is classified in two rounds, and DVT then learns from the result as if all of it were
 labelled:
 
-1. boosting and a forest, on both surveys' labels;
+1. boosting and a forest on both surveys' labels, and a forest on the target's few labels alone: where the surveys are
+   very unlike, what the source says is the weaker advice;
 2. boosting on the labels and on the stars the first round was surest of, once with the source and once without it.
 
 The classes taught are those of the product of all these experts. What DVT learns from them is one smooth model that
@@ -21,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from lcdvt.baselines.forests import ForestOnOneSurvey
 from lcdvt.baselines.problem import TransferProblem
 from lcdvt.baselines.self_training import confident_classes, fit_students, product_of_experts
 from lcdvt.baselines.weighted import WeightedBothSurveys, WeightedConfig
@@ -60,11 +62,20 @@ def tree_posterior(
 ) -> NDArray[np.float64]:
     """Return (target objects, classes): the product of all experts' probabilities."""
     first = first_opinions(problem, config, seed) if opinions is None else list(opinions)
+    if config.target_forest and _has_label_of_every_class(problem):
+        alone = ForestOnOneSurvey("target")
+        alone.fit(problem, seed)
+        first = [*first, alone.predict_proba(problem.target_x)]
     experts = first
     for _ in range(config.self_training_rounds):
         guessed = confident_classes(product_of_experts(experts), problem.target_y, config.confident_share)
         experts = first + _second_round(problem, guessed, config, seed)
     return product_of_experts(experts)
+
+
+def _has_label_of_every_class(problem: TransferProblem) -> bool:
+    """Say whether the target's own labels can speak of all classes; otherwise they would outvote those they lack."""
+    return set(range(len(problem.classes))) <= set(problem.target_y.tolist())
 
 
 def first_opinions(problem: TransferProblem, config: TeachingConfig, seed: int) -> list[NDArray[np.float64]]:

@@ -8,6 +8,7 @@ from helpers.raw_files import write_eros
 
 import lcdvt
 from lcdvt.errors import LcdvtError, WorkspaceError
+from lcdvt.features.table import FEATURES
 from lcdvt.workspace.folder import SurveyFolder
 
 ROWS = [(300.0 + 1.37 * day, 15.0 + (day * 7 % 11) / 30, 0.02, 16.0 + (day * 5 % 13) / 40, 0.03) for day in range(40)]
@@ -82,3 +83,33 @@ def test_scripts_get_the_numbers_as_json(raw, workspace, lcdvt_here, tmp_path):
     extracted = json.loads((tmp_path / "x.json").read_text())
     assert (extracted["objects"], extracted["features"]) == (41, 4), "two features in two bands"
     assert sum(extracted["without_features"].values()) == 2
+
+
+def ingest_as_an_earlier_version_did(raw, workspace) -> None:
+    """Store fewer features under the name of the whole set, and none of the settings that came with the others."""
+    of_all_bands = ("Joint_", "DRW_", "SED_", "Amplitude_slope", "Colour_change")
+    lcdvt.ingest(raw, jobs=1, features=[name for name in FEATURES if not name.startswith(of_all_bands)])
+    journal = SurveyFolder(workspace / "eros").progress / "journal.jsonl"
+    first, *others = journal.read_text(encoding="utf-8").splitlines()
+    begun = json.loads(first)
+    for key in ("wavelengths", "error_scale", "error_floor", "calibrated"):
+        del begun["settings"]["features"][key]
+    begun["settings"]["features"]["features"] = "all"
+    journal.write_text("\n".join([json.dumps(begun), *others, ""]), encoding="utf-8")
+
+
+def test_a_survey_of_an_earlier_version_is_brought_up_to_date_by_extract_and_then_takes_more_files(raw, workspace):
+    ingest_as_an_earlier_version_did(raw, workspace)
+    before = lcdvt.open_survey("eros").features()
+    assert lcdvt.ingest(raw, jobs=1).nothing_new, "nothing to add, nothing to mix"
+    write_eros(raw, "lm0010k77", ROWS)
+    with pytest.raises(WorkspaceError, match=r"features of an earlier version.*run `lcdvt extract eros`"):
+        lcdvt.ingest(raw, jobs=1)
+    lcdvt.extract("eros", jobs=1)
+    today = lcdvt.open_survey("eros").features()
+    assert "DRW_tau" in today
+    pd.testing.assert_frame_equal(today[before.columns], before)
+    assert lcdvt.ingest(raw, jobs=1).new_objects == 1
+    grown = lcdvt.open_survey("eros").features()
+    assert list(grown.columns) == list(today.columns)
+    assert grown["DRW_tau"].notna().sum() == today["DRW_tau"].notna().sum() + 1

@@ -72,6 +72,14 @@ def test_teaching_gets_most_stars_right_and_repeats_itself():
     assert np.mean(posterior.argmax(axis=1)[hidden] == truth[hidden]) > 0.85
 
 
+def test_the_target_speaks_for_itself_where_it_has_a_label_of_every_class():
+    problem, _ = shifted()
+    without = replace(QUICK_TEACHING, target_forest=False)
+    assert not np.array_equal(tree_posterior(problem, QUICK_TEACHING, 3), tree_posterior(problem, without, 3))
+    lacking = replace(problem, target_y=np.where(problem.target_y == 2, -1, problem.target_y))
+    assert np.array_equal(tree_posterior(lacking, QUICK_TEACHING, 3), tree_posterior(lacking, without, 3))
+
+
 def test_the_first_teachers_can_go_without_a_fold_each():
     problem, truth = shifted()
     boosting, _ = first_opinions(problem, QUICK_TEACHING, seed=3)
