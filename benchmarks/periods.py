@@ -85,7 +85,7 @@ def load_stars(folder: Path, survey: str) -> list[Star]:
     labels = labels[labels["period"] > 0.0]
     epochs = pd.read_csv(folder / survey / "lightcurves.csv.gz", dtype={"id": str})
     epochs = epochs[epochs["id"].isin(labels["id"])]
-    described = find_survey(survey)
+    described = find_survey(f"{survey}-csv")
     bands = [band for band in described.bands if band in set(epochs["band"])]
     fewest = 1 if survey in MANY_BANDS else FEWEST_EPOCHS
     curves = dict(iter(epochs.groupby(["id", "band"])))
@@ -110,7 +110,7 @@ def ours(stars: tuple[Star, ...]) -> list[tuple[float, float]]:
                 *(np.concatenate(column) for column in (star.times, star.mags, star.errs)),
                 np.cumsum([0, *(t.size for t in star.times)]),
             )
-            (result,) = search_joint_periods(curves, survey_features(find_survey(star.survey), PERIOD, "fast"))
+            (result,) = search_joint_periods(curves, survey_features(find_survey(f"{star.survey}-csv"), PERIOD, "fast"))
         else:
             result = find_period(star.times, star.mags, star.errs, PERIOD_RANGES[star.survey])
         found.append((result.period, result.fap))
@@ -253,15 +253,17 @@ def many_bands(
     if stars[0].survey == "ps1_s82" and few:
         seconds = {}
         for name, method in ((ASTROPY, astropy_multiband), ("ours", ours)):
-            started = time.perf_counter()
+            started = time.process_time()  # other work on the machine does not count
             told = periods_of(few, method, 1)
-            seconds[name] = (time.perf_counter() - started) / len(few)
+            seconds[name] = (time.process_time() - started) / len(few)
             if name == ASTROPY:
                 numbers["astropy_RRLYR"] = share(few, told)
         numbers |= {"astropy_seconds": seconds[ASTROPY], "seconds": seconds["ours"]}
+        numbers["times_faster"] = seconds[ASTROPY] / seconds["ours"]
         print(
             f"{ASTROPY}: {numbers['astropy_RRLYR']:.3f} of {len(few)} stars, {seconds[ASTROPY]:.2f} s a star; "
-            f"ours on the same stars {share(few, found):.3f}, {1000 * seconds['ours']:.0f} ms a star"
+            f"ours on the same stars {share(few, found):.3f}, {1000 * seconds['ours']:.0f} ms a star, "
+            f"{numbers['times_faster']:.0f} times faster (CPU time, one process)"
         )
     return numbers
 

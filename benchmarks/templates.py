@@ -136,7 +136,7 @@ def main() -> None:
     }
     origin: dict[str, str] = {}
     for survey, wanted in sources.items():
-        known = find_survey(survey)
+        known = find_survey(f"{survey}-csv")
         wavelength = dict(zip(known.bands, known.wavelengths, strict=True))
         for group, period, curve in load(folder, survey, wanted):
             shape = shape_of(period, curve, wavelength, HARMONICS[group])
