@@ -116,8 +116,10 @@ def test_two_bands_take_the_search_that_they_always_took():
 
 def test_templates_are_shapes_of_range_one():
     templates = load_templates()
-    np.testing.assert_allclose(np.ptp(templates.shapes, axis=1), 1.0, atol=0.02)
-    np.testing.assert_allclose(templates.shapes.mean(axis=1), 0.0, atol=1e-9)
+    for table in (templates.coarse, templates.middle, templates.fine):
+        np.testing.assert_allclose(np.ptp(table, axis=(1, 2)), 1.0, atol=0.02)
+        np.testing.assert_allclose(table.mean(axis=(1, 2)), 0.0, atol=1e-9)
+    np.testing.assert_array_equal(templates.coarse[:, 4, 3:7], templates.fine[:, 0, 13:29:4])
     assert math.isclose(templates.prior.sum(), 1.0)
     assert np.isinf(templates.log_period_width[-1])  # the sine
 
