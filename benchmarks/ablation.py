@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from quality import PAIRS, ingest_surveys, is_unseen
+from quality import PAIRS, cell_name, ingest_surveys, is_unseen
 from rich.console import Console
 from rich.table import Table
 
@@ -104,19 +104,19 @@ def main() -> None:
     if arguments.data is None:
         parser.error("give --data DIR (one folder per survey), or set LCDVT_REAL_DATA.")
     workspace = arguments.workspace / arguments.features
-    ingest_surveys(arguments.data, workspace, arguments.features)
+    ingest_surveys(arguments.data, workspace, arguments.features, "")
     folder = workspace / "ablation"
     folder.mkdir(parents=True, exist_ok=True)
     work = []
-    for pair in PAIRS:
-        dataset, _ = put_together([open_survey(name, workspace) for name in pair], None)
+    for sources, target in PAIRS:
+        dataset, _ = put_together([open_survey(name, workspace) for name in (*sources, target)], None)
         for share in arguments.labels.split(","):
             for seed in range(FIRST_SEED, FIRST_SEED + arguments.draws):
-                drawn = dataset.draw([LabelBudget.parse("all"), LabelBudget.parse(share)], seed)
+                drawn = dataset.draw([*[LabelBudget.parse("all")] * len(sources), LabelBudget.parse(share)], seed)
                 for name, variant in VARIANTS.items():
                     rows = (DVT_ENSEMBLE,)
                     task = DrawTask(dataset, drawn, variant.config, arguments.members, rows, seed, variant.scaling)
-                    work.append((name, f"{pair[0]}→{pair[1]}@{share}", task))
+                    work.append((name, f"{cell_name(sources, target)}@{share}", task))
     results = []
     for done, result in enumerate(run_batches(partial(score_draw, folder), work, Workers(arguments.jobs)), start=1):
         results.append(result)

@@ -1,0 +1,139 @@
+"""Does it help or hurt to know which survey a star is from? What a survey lacks is missing, and that could tell.
+
+    python benchmarks/missingness.py --data DIR --json missingness.json [--draws 3]
+
+The tables with many bands, where the sources lack most of the target's features, on development draws (seeds 100, 101,
+…) and the development half of the stars. Each row learns four times: from the features as they are (NaN where a survey
+lacks one); with the survey told as one more feature; with what a survey lacks filled in with values of random stars of
+the other surveys, so that nothing missing tells it; and from the features alone that all surveys have.
+"""
+
+import argparse
+import json
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from quality import DEFAULT, MANY_BANDS, MANY_BANDS_LABELS, OPEN_CLASS, cell_name, ingest_surveys, is_unseen
+from rich.console import Console
+from rich.table import Table
+
+from lcdvt.baselines.rows import DVT_ENSEMBLE
+from lcdvt.dataset.dataset import Dataset
+from lcdvt.dataset.draws import LabelBudget
+from lcdvt.dvt.config import preset
+from lcdvt.evaluate import score
+from lcdvt.features.spec import DEFAULT_FEATURES
+from lcdvt.parallel.executors import Workers, run_batches
+from lcdvt.protocol.draw import run_draw
+from lcdvt.protocol.plan import DrawTask
+from lcdvt.protocol.transfer import put_together
+from lcdvt.workspace.survey import open_survey
+
+FIRST_SEED = 100
+ROWS = ("boosting-both", "boosting-self-trained", "forest-both", DVT_ENSEMBLE)
+
+
+def survey_told(dataset: Dataset) -> Dataset:
+    """Add a feature that says which survey a star is from."""
+    # A number of its own for every star: a constant could not be scaled.
+    rng = np.random.default_rng(0)
+    number = dataset.survey + rng.uniform(-0.1, 0.1, len(dataset.survey))
+    return replace(dataset, X=np.column_stack((dataset.X, number)), features=(*dataset.features, "survey_number"))
+
+
+def lacking(dataset: Dataset) -> np.ndarray:
+    """Return (surveys, features): what no star of a survey has."""
+    return np.array([dataset.missing[dataset.rows_of(number)].all(axis=0) for number in range(len(dataset.surveys))])
+
+
+def filled(dataset: Dataset) -> Dataset:
+    """Give stars of a survey that lacks a feature the values of random stars of the other surveys."""
+    rng = np.random.default_rng(0)
+    values = dataset.X.copy()
+    for survey, feature in np.argwhere(lacking(dataset)):
+        known = dataset.X[:, feature]
+        rows = dataset.rows_of(int(survey))
+        values[rows, feature] = rng.choice(known[np.isfinite(known)], len(values[rows]))
+    return replace(dataset, X=values)
+
+
+def common(dataset: Dataset) -> Dataset:
+    """Keep the features that every survey has."""
+    kept = np.flatnonzero(~lacking(dataset).any(axis=0))
+    return replace(dataset, X=dataset.X[:, kept], features=tuple(dataset.features[place] for place in kept))
+
+
+VARIANTS: dict[str, Callable[[Dataset], Dataset]] = {
+    "as it is": lambda dataset: dataset,
+    "survey told": survey_told,
+    "gaps filled": filled,
+    "common features": common,
+}
+
+
+def score_rows(members: int, work: tuple[str, Dataset, np.ndarray, int]) -> dict[str, dict[str, float]]:
+    """Return row → variant → macro F1 of one draw on the development half."""
+    _, dataset, drawn, seed = work
+    found: dict[str, dict[str, float]] = {row: {} for row in ROWS}
+    for name, change in VARIANTS.items():
+        task = DrawTask(change(dataset), drawn, preset("taught"), members, ROWS, seed)
+        result = run_draw(task)
+        ids = dataset.object_ids[dataset.rows_of(task.target)]
+        seen = task.scored & ~np.array([is_unseen(each) for each in ids])
+        for row in ROWS:
+            found[row][name] = 100 * score(task.truth, result.probabilities[row], dataset.classes, seen).macro_f1
+    return found
+
+
+def main() -> None:
+    """Ingest what is missing, run all draws, print one table per cell."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    real_data = os.environ.get("LCDVT_REAL_DATA")
+    parser.add_argument("--data", type=Path, default=Path(real_data) / "surveys" if real_data else None)
+    parser.add_argument("--workspace", type=Path, default=Path("lcdvt-quality"))
+    parser.add_argument("--draws", type=int, default=3)
+    parser.add_argument("--members", type=int, default=5)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    if arguments.data is None:
+        parser.error("give --data DIR (one folder per survey), or set LCDVT_REAL_DATA.")
+    workspace = arguments.workspace / DEFAULT_FEATURES
+    ingest_surveys(arguments.data, workspace, DEFAULT_FEATURES, "ps1_s82")
+    work = []
+    for sources, target in MANY_BANDS:
+        surveys = [open_survey(each, workspace) for each in (*sources, target)]
+        known = [set(survey.objects()["label"].dropna()) - {OPEN_CLASS} for survey in surveys]
+        dataset, _ = put_together(surveys, sorted(set.union(*known[:-1]) & known[-1]))
+        for share in MANY_BANDS_LABELS:
+            for seed in range(FIRST_SEED, FIRST_SEED + arguments.draws):
+                budgets = [*[LabelBudget.parse("all")] * len(sources), LabelBudget.parse(share)]
+                cell = f"{cell_name(sources, target)}@{share}"
+                work.append((cell, dataset, dataset.draw(budgets, seed), seed))
+    results: dict[str, list[dict[str, dict[str, float]]]] = {}
+    runs = run_batches(partial(score_rows, arguments.members), work, Workers(arguments.jobs))
+    for done, (each, result) in enumerate(zip(work, runs, strict=True), start=1):
+        results.setdefault(each[0], []).append(result)
+        print(f"{done} of {len(work)} draws", flush=True)
+    seeds = f"seeds {FIRST_SEED} to {FIRST_SEED + arguments.draws - 1}"
+    summary: dict[str, dict[str, dict[str, list[float]]]] = {}
+    for cell, draws in results.items():
+        table = Table(title=f"{cell}: macro F1 (%), development half of real stars, mean ± std, {seeds}")
+        for column in ("row", *VARIANTS):
+            table.add_column(column, justify="left" if column == "row" else "right")
+        for row in ROWS:
+            name = DEFAULT if row == DVT_ENSEMBLE else row
+            numbers = {variant: [draw[row][variant] for draw in draws] for variant in VARIANTS}
+            summary.setdefault(cell, {})[name] = numbers
+            table.add_row(name, *(f"{np.mean(each):.1f} ± {np.std(each):.1f}" for each in numbers.values()))
+        Console(width=160).print(table)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(summary, indent=1, ensure_ascii=False), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
