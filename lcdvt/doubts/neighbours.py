@@ -5,7 +5,6 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.decomposition import PCA
 from sklearn.neighbors import NearestNeighbors
 
 NEIGHBOURS: Final = 5
@@ -31,10 +30,13 @@ def nearest_labelled(
     """
     filled = np.nan_to_num(scaled.astype(np.float64), nan=0.0)
     rows = np.flatnonzero(labelled)
-    space = PCA(min(DIMENSIONS, *filled[rows].shape), svd_solver="full").fit(filled[rows])
+    centred = filled - filled[rows].mean(axis=0)
+    # by their products, not star by star: there are far fewer features than stars
+    _, directions = np.linalg.eigh(centred[rows].T @ centred[rows])
+    places = centred @ directions[:, ::-1][:, :DIMENSIONS]
     wanted = min(NEIGHBOURS, len(rows) - 1)
-    search = NearestNeighbors(n_neighbors=wanted + 1).fit(space.transform(filled[rows]))
-    found = rows[search.kneighbors(space.transform(filled[asked]), return_distance=False)]
+    search = NearestNeighbors(n_neighbors=wanted + 1).fit(places[rows])
+    found = rows[search.kneighbors(places[asked], return_distance=False)]
     # a star is its own nearest; among stars that are all the same it may not come first, or not at all
     return np.stack([near[near != star][:wanted] for near, star in zip(found, asked, strict=True)])
 
