@@ -77,7 +77,8 @@ def _cards(stars: pd.DataFrame, stored: StoredSurvey) -> str:
         ]
         object_id = star[OBJECT_ID]
         cards.append(light_curve_card(object_id, said, epochs.get(object_id), features, stored, f"d{number}-"))
-    return f'{band_legend(stored)}<div class="cards">{"".join(cards)}</div>'
+    region = '<div class="cards" tabindex="0" role="region" aria-label="Light curves of the most doubtful">'
+    return f"{band_legend(stored)}{region}{''.join(cards)}</div>"
 
 
 def _listed(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
