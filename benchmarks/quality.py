@@ -17,6 +17,9 @@ all stars of two of these pairs, which flatters them.
 The tables with ps1_s82 (five bands, about five epochs in each) have 5 % and 10 % labels; their settings were developed
 on draws with seeds 100 and above, scored on the same half. `--seed` takes other draws than those of the tables.
 
+EROS-1's labels were given by eye. Where it is the target, all rows are scored once more on the stars whose label
+OGLE-III confirms (`ogle_truth.py`), and that score leads.
+
 "none of these" is how well `other_score` tells stars of the class OTHER, which the source lacks or which was left out,
 from the classes that are told apart (area under the ROC curve; asas as a target is scored for this alone). Its
 settings were chosen on draws with seeds 100 to 102 and the same half of the stars. `--only-other` measures it alone, in
@@ -34,6 +37,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from ogle_truth import is_confirmed, ogle_verdicts
 from rich.console import Console
 from rich.table import Table
 from sklearn.metrics import roc_auc_score
@@ -65,6 +69,7 @@ DRAWS = 5
 DEFAULT = "default"
 UPPER_BOUNDS = (DVT_UPPER_BOUND, "forest-upper-bound")
 OPEN_CLASS = "OTHER"
+LABELLED_BY_EYE = "eros1"
 
 
 def cell_name(sources: tuple[str, ...], target: str) -> str:
@@ -111,20 +116,32 @@ def plan_draws(
                 yield f"{name}@{share}", is_open, DrawTask(dataset, drawn, config, members, chosen, seed)
 
 
-def score_draw(folder: Path, work: tuple[str, np.ndarray, DrawTask]) -> None:
+def scored_parts(task: DrawTask, data: Path) -> dict[str, np.ndarray]:
+    """Return the target stars that are scored besides all of them, by the part's name."""
+    ids = task.dataset.object_ids[task.dataset.rows_of(task.target)]
+    parts = {"unseen": task.scored & np.array([is_unseen(each) for each in ids])}
+    if task.dataset.surveys[task.target] == LABELLED_BY_EYE:
+        parts["confirmed"] = task.scored & is_confirmed(ogle_verdicts(data / LABELLED_BY_EYE / "labels.csv", ids))
+    return parts
+
+
+def score_draw(folder: Path, data: Path, work: tuple[str, np.ndarray, DrawTask]) -> None:
     """Run one draw and write its scores, unless they are there."""
     cell, is_open, task = work
     file = folder / f"{cell.replace('→', '-')}-seed{task.seed}.json"
-    identity = draw_identity(task)
-    if file.exists() and json.loads(file.read_text(encoding="utf-8"))["identity"] == identity:
-        return
+    identity, parts = draw_identity(task), scored_parts(task, data)
+    if file.exists():
+        kept = json.loads(file.read_text(encoding="utf-8"))
+        if kept["identity"] == identity and all(parts.keys() <= row.keys() for row in kept["rows"].values()):
+            return
     result = run_draw(task)
-    ids = task.dataset.object_ids[task.dataset.rows_of(task.target)]
-    unseen = task.scored & np.array([is_unseen(each) for each in ids])
     rows = {
         row: {
             "all": outcome.to_record(),
-            "unseen": RowOutcome.of(task.truth, result.probabilities[row], task.dataset.classes, unseen).to_record(),
+            **{
+                part: RowOutcome.of(task.truth, result.probabilities[row], task.dataset.classes, stars).to_record()
+                for part, stars in parts.items()
+            },
         }
         for row, outcome in result.outcomes.items()
     }
@@ -158,10 +175,15 @@ def print_other(console: Console, auroc: dict[str, list[float]]) -> None:
 
 
 def gather(records: list[dict[str, Any]], part: str) -> dict[str, dict[str, dict[str, list[float]]]]:
-    """Return cell → row → macro, each class and calibration error → one number per draw, F1 in per cent."""
+    """Return cell → row → macro, each class and calibration error → one number per draw, F1 in per cent.
+
+    Cells that were not scored on this part are left out.
+    """
     scores: dict[str, dict[str, dict[str, list[float]]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
     for record in records:
         for row, parts in record["rows"].items():
+            if part not in parts:
+                continue
             found = scores[record["cell"]][DEFAULT if row == DVT_ENSEMBLE else row]
             found["macro"].append(100 * parts[part]["macro_f1"])
             for label, value in parts[part]["f1"].items():
@@ -170,15 +192,20 @@ def gather(records: list[dict[str, Any]], part: str) -> dict[str, dict[str, dict
     return scores
 
 
-def print_cell(console: Console, cell: str, rows: dict[str, Any], unseen: dict[str, Any]) -> None:
-    """Print one pair at one share of labels: rows by macro F1, the default marked."""
+def print_cell(
+    console: Console, cell: str, rows: dict[str, Any], unseen: dict[str, Any], confirmed: dict[str, Any] | None
+) -> None:
+    """Print one pair at one share of labels: rows by macro F1 (on confirmed stars where there are), default marked."""
     classes = [name for name in next(iter(rows.values())) if name not in ("macro", "calibration_error")]
     table = Table(title=f"{cell}: F1 (%), mean ± std of {len(rows[DEFAULT]['macro'])} draws, real stars")
-    for column in ("row", *classes, "macro F1", "unseen half", "calibration error"):
+    leading = ("macro F1, confirmed",) if confirmed else ()
+    for column in ("row", *leading, *classes, "macro F1", "unseen half", "calibration error"):
         table.add_column(column, justify="left" if column == "row" else "right")
-    for row in sorted(rows, key=lambda name: -np.mean(rows[name]["macro"])):
+    for row in sorted(rows, key=lambda name: -np.mean((confirmed or rows)[name]["macro"])):
         name = f"{row} (upper bound)" if row in UPPER_BOUNDS else row
-        cells = [f"{np.mean(rows[row][label]):.1f} ± {np.std(rows[row][label]):.1f}" for label in (*classes, "macro")]
+        shown = [confirmed[row]["macro"]] if confirmed else []
+        shown += [rows[row][label] for label in (*classes, "macro")]
+        cells = [f"{np.mean(values):.1f} ± {np.std(values):.1f}" for values in shown]
         cells.append(f"{np.mean(unseen[row]['macro']):.1f}")
         cells.append(f"{np.mean(rows[row]['calibration_error']):.3f}")
         table.add_row(name, *cells, style="bold" if row == DEFAULT else "")
@@ -238,7 +265,8 @@ def main() -> None:
         if arguments.json:
             arguments.json.write_text(json.dumps({"other_auroc": auroc}, ensure_ascii=False), encoding="utf-8")
         return
-    for done, _ in enumerate(run_batches(partial(score_draw, folder), work, Workers(arguments.jobs)), start=1):
+    scored = run_batches(partial(score_draw, folder, arguments.data), work, Workers(arguments.jobs))
+    for done, _ in enumerate(scored, start=1):
         print(f"{done} of {len(work)} draws", flush=True)
     records = [
         json.loads((folder / f"{cell.replace('→', '-')}-seed{task.seed}.json").read_text(encoding="utf-8"))
@@ -246,11 +274,12 @@ def main() -> None:
     ]
     open_cells = {cell_name(*table) for table in OPEN_SET_PAIRS}
     closed = [record for record in records if record["cell"].split("@")[0] not in open_cells]
-    scores, unseen = gather(closed, "all"), gather(closed, "unseen")
+    scores, unseen, confirmed = (gather(closed, part) for part in ("all", "unseen", "confirmed"))
     for cell in scores:
-        print_cell(console, cell, scores[cell], unseen[cell])
-    for part, found in (("all stars", scores), ("unseen half", unseen)):
-        print_margins(console, found, part)
+        print_cell(console, cell, scores[cell], unseen[cell], confirmed.get(cell))
+    for part, found in (("confirmed stars", confirmed), ("all stars", scores), ("unseen half", unseen)):
+        if found:
+            print_margins(console, found, part)
     for record in records:
         if "other_auroc" in record:
             auroc[record["cell"]].append(record["other_auroc"])
@@ -260,7 +289,7 @@ def main() -> None:
         f"features {arguments.features}"
     )
     if arguments.json:
-        everything = {**scores, "unseen_half": unseen, "other_auroc": auroc}
+        everything = {**scores, "unseen_half": unseen, "confirmed": confirmed, "other_auroc": auroc}
         arguments.json.write_text(json.dumps(everything, indent=1, ensure_ascii=False), encoding="utf-8")
 
 

@@ -11,6 +11,11 @@ def survey_names(context: typer.Context, incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 
+def survey_and_run_names(context: typer.Context, incomplete: str) -> list[str]:
+    """Return the ingested surveys and the finished runs that begin so."""
+    return list(dict.fromkeys([*survey_names(context, incomplete), *run_names(context, incomplete)]))
+
+
 def run_names(context: typer.Context, incomplete: str) -> list[str]:
     """Return the finished runs that begin so."""
     from lcdvt.results.folder import list_runs

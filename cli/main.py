@@ -10,6 +10,7 @@ from lcdvt import __version__
 from lcdvt.cli import experiment, features, runs, surveys
 from lcdvt.cli.console import err, survive_odd_terminals
 from lcdvt.cli.doctor import doctor
+from lcdvt.cli.doubt import doubt
 from lcdvt.cli.export import export
 from lcdvt.cli.extract import extract
 from lcdvt.cli.ingest import ingest
@@ -66,6 +67,7 @@ app.command()(transfer)
 app.command()(ensemble)
 app.command()(predict)
 app.command()(suggest)
+app.command()(doubt)
 app.command()(report)
 app.add_typer(runs.app, name="runs")
 app.command()(verify)

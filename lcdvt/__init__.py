@@ -10,6 +10,7 @@ The data's way, in the order of the rooms::
     dvt         X, y, survey               -> class probabilities
     protocol    surveys                    -> a run, scored beside its rivals
     results     a run                      -> its table, and the classes of other stars
+    doubts      a survey or a run          -> labels that the light curves contradict
 
 Every verb of the command line is a function of the same name here. `docs/architecture.md` is the map of all rooms.
 """
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from lcdvt.catalogs.survey import Survey as Survey
     from lcdvt.checks.doctor import doctor as doctor
     from lcdvt.checks.verify import verify as verify
+    from lcdvt.doubts.doubt import doubt as doubt
     from lcdvt.dvt.config import DVTConfig as DVTConfig
     from lcdvt.errors import LcdvtError as LcdvtError
     from lcdvt.estimator import DVTClassifier as DVTClassifier
@@ -66,6 +68,7 @@ _PUBLIC: dict[str, str] = {
     "Survey": "lcdvt.catalogs.survey",
     "compare": "lcdvt.results.comparison",
     "doctor": "lcdvt.checks.doctor",
+    "doubt": "lcdvt.doubts.doubt",
     "ensemble": "lcdvt.protocol.transfer",
     "experiment": "lcdvt.experiments.experiment",
     "export": "lcdvt.exports.hats",

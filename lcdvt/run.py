@@ -27,13 +27,16 @@ from lcdvt.results.folder import (
     read_config,
     read_metrics,
     read_run_table,
+    workspace_of_run,
 )
 from lcdvt.tables.table import ResultTable
-from lcdvt.workspace.folder import RUNS_FOLDER, read_part
+from lcdvt.workspace.folder import read_part
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from lcdvt.doubts.doubt import DoubtResult
+    from lcdvt.doubts.subject import Way
     from lcdvt.dvt.config import DVTConfig
     from lcdvt.reports.write import ReportResult
     from lcdvt.results.suggest import SuggestResult
@@ -177,6 +180,19 @@ class Run:
         )
         return found.stars
 
+    def doubt(self, n: int | None = 20, *, way: "Way | None" = None, seed: int = 0) -> pd.DataFrame:
+        """Return the labels of the target that the light curves contradict most, the most doubtful first.
+
+        Parameters
+        ----------
+        n, way, seed
+            As in `lcdvt.doubt`.
+        """
+        from lcdvt.doubts.doubt import doubt
+
+        found: DoubtResult = doubt(self.folder, n, way=way, seed=seed, data=self.data)
+        return found.stars
+
     def report(self, out: str | Path | None = None, *, force: bool = False, seed: int = 0) -> Path:
         """Write the run's HTML report and return where it is.
 
@@ -227,7 +243,5 @@ def open_run(run: str | Path, data: str | Path | None = None) -> Run:
         The workspace; None takes the one the folder lies in, else LCDVT_DATA or ./lcdvt-data.
     """
     folder = find_run(run, data)
-    if data is None and folder.absolute().parent.name == RUNS_FOLDER:
-        data = folder.absolute().parent.parent
     about, _ = read_config(folder)
-    return Run(folder.absolute().name, folder, about.surveys, about.classes, None if data is None else Path(data))
+    return Run(folder.absolute().name, folder, about.surveys, about.classes, workspace_of_run(folder, data))

@@ -33,20 +33,16 @@ def gallery(run: RunMaterial, predicted: PredictedStars | None, prefix: str) -> 
     chosen = [frame[OBJECT_ID] for group in (predicted.certain, predicted.doubtful) for frame in group.values()]
     ids = pd.concat(chosen).tolist() if chosen else []
     try:
-        epochs = _epochs_of(stored, ids)
+        epochs = epochs_of(stored, ids)
         features = features_of(stored, ids, [PERIOD, FALSE_ALARM]).set_index(OBJECT_ID)
     except (LcdvtError, OSError, ValueError, KeyError) as error:
         return missing(f"The light curves of {run.target} cannot be read: {first_line(error)}")
-    bands = "".join(
-        f'<li><span style="background:{colour}"></span>{html(band)}</li>'
-        for band, colour in band_colours(stored.survey.nanometres).items()
-    )
     pieces = [
         paragraph(
             f"Epochs of {run.target}, folded at the period found, each band about its own median (at most "
             f"{MOST_EPOCHS} epochs of a band). Certain: lowest entropy of the class probabilities."
         ),
-        f'<ul class="bands" aria-label="Bands">{bands}</ul>',
+        band_legend(stored),
     ]
     number = 0
     for name in run.classes:
@@ -69,7 +65,8 @@ def gallery(run: RunMaterial, predicted: PredictedStars | None, prefix: str) -> 
     return "\n".join(pieces)
 
 
-def _epochs_of(stored: StoredSurvey, ids: list[str]) -> dict[str, pd.DataFrame]:
+def epochs_of(stored: StoredSurvey, ids: list[str]) -> dict[str, pd.DataFrame]:
+    """Return the epochs of some stars by their ids; a star without any has no entry."""
     found = stored.epochs.to_table(filter=pc.field(OBJECT_ID).isin(pa.array(ids, type=pa.string()))).to_pandas()
     return {str(name): curve for name, curve in found.groupby(OBJECT_ID)}
 
@@ -78,8 +75,6 @@ def _card(
     star: pd.Series, epochs: dict[str, pd.DataFrame], features: pd.DataFrame, stored: StoredSurvey, prefix: str
 ) -> str:
     object_id, predicted = str(star[OBJECT_ID]), str(star[PREDICTED])
-    known = features.loc[object_id].to_dict() if object_id in features.index else {}
-    period = float(known.get(PERIOD, float("nan")))
     probability = f"{predicted} {100 * star[probability_column(predicted)]:.0f} %"
     said = [probability]
     if star[DISAGREEMENT] > 0:
@@ -87,16 +82,55 @@ def _card(
     if not pd.isna(star[LABEL]):
         verdict = "label used in training" if star[IN_DRAW] else f"label {star[LABEL]}"
         said.append(verdict if star[IN_DRAW] or star[LABEL] == predicted else f"{verdict} ✗")
+    return light_curve_card(object_id, said, epochs.get(object_id), features, stored, prefix)
+
+
+def band_legend(stored: StoredSurvey) -> str:
+    """Return the bands of a survey with the colours that its light curves have."""
+    bands = "".join(
+        f'<li><span style="background:{colour}"></span>{html(band)}</li>'
+        for band, colour in band_colours(stored.survey.nanometres).items()
+    )
+    return f'<ul class="bands" aria-label="Bands">{bands}</ul>'
+
+
+def light_curve_card(
+    object_id: str,
+    said: list[str],
+    curve: pd.DataFrame | None,
+    features: pd.DataFrame,
+    stored: StoredSurvey,
+    prefix: str,
+) -> str:
+    """Return one star's light curve, folded where there is a period, with what is said of the star below it.
+
+    Parameters
+    ----------
+    object_id
+        The star.
+    said
+        The most important first, which also describes the drawing to those who cannot see it.
+    curve
+        The star's epochs; None where there are none.
+    features
+        `PERIOD` and `FALSE_ALARM` by object id, as far as they are known.
+    stored
+        The survey.
+    prefix
+        Of the ids in the drawing.
+    """
+    known = features.loc[object_id].to_dict() if object_id in features.index else {}
+    period = float(known.get(PERIOD, float("nan")))
+    lines = list(said)
     if period > 0:
         false_alarm = float(known.get(FALSE_ALARM, float("nan")))
         doubt = f", doubtful (false alarm {false_alarm:.1g})" if false_alarm > DOUBTFUL_PERIOD else ""
-        said.append(f"period {period:.5g} d{doubt}")
-    caption = f"<figcaption><b>{html(object_id)}</b><br>{html(' · '.join(said))}</figcaption>"
-    if object_id not in epochs:
+        lines.append(f"period {period:.5g} d{doubt}")
+    caption = f"<figcaption><b>{html(object_id)}</b><br>{html(' · '.join(lines))}</figcaption>"
+    if curve is None:
         return f"<figure>{missing('no epochs in the workspace')}{caption}</figure>"
     folded = f"folded at {period:.5g} days" if period > 0 else "not folded"
-    alt = f"Light curve of {object_id}, {folded}: {probability}."
-    curve = epochs[object_id]
+    alt = f"Light curve of {object_id}, {folded}: {said[0]}."
     drawing = draw_svg(
         lambda: folded_figure(curve, period if period > 0 else None, stored.survey.nanometres), alt, prefix
     )

@@ -6,11 +6,10 @@ from pathlib import Path
 
 from lcdvt.errors import LcdvtError, WorkspaceError, first_line
 from lcdvt.results.draw_record import DrawRecord, read_draws
-from lcdvt.results.folder import CONFIG_FILE, PREDICTIONS_FILE, find_run
+from lcdvt.results.folder import CONFIG_FILE, PREDICTIONS_FILE, find_run, workspace_of_run
 from lcdvt.results.saved import SavedRun, load_run
 from lcdvt.tables.record import from_record
 from lcdvt.tables.table import ResultTable
-from lcdvt.workspace.folder import RUNS_FOLDER
 from lcdvt.workspace.survey import StoredSurvey, open_survey
 
 
@@ -77,8 +76,7 @@ def read_material(run: str | Path, data: str | Path | None = None) -> RunMateria
         The workspace; by default the one the folder lies in, else the usual one.
     """
     folder = find_run(run, data)
-    if data is None and folder.absolute().parent.name == RUNS_FOLDER:
-        data = folder.absolute().parent.parent
+    data = workspace_of_run(folder, data)
     try:
         saved = load_run(folder)
         record = saved.metrics.get("table")

@@ -125,6 +125,13 @@ def find_run(run: str | Path, data: str | Path | None = None) -> Path:
     raise WorkspaceError(f"there is no run {str(run)!r} in {runs_folder(data)} (there: {known}): {hint}")
 
 
+def workspace_of_run(folder: Path, data: str | Path | None = None) -> Path | None:
+    """Return the workspace that holds a run's surveys: the given one, else the one the run's folder lies in."""
+    if data is None and folder.absolute().parent.name == RUNS_FOLDER:
+        return folder.absolute().parent.parent
+    return None if data is None else Path(data)
+
+
 def check_format(folder: Path, config: Mapping[str, Any]) -> None:
     """Refuse a run that another version of lcdvt wrote in another form."""
     version = config.get("format")

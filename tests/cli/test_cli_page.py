@@ -13,8 +13,8 @@ from lcdvt.cli.main import app
 DOCS = Path(__file__).parents[2] / "docs"
 # What answers with numbers or findings that a script may want.
 VERBS_WITH_RESULT = [
-    "train", "transfer", "ensemble", "predict", "suggest", "tune", "verify", "doctor", "runs", "runs show",
-    "runs compare", "experiment moons", "experiment digits", "experiment stars",
+    "train", "transfer", "ensemble", "predict", "suggest", "doubt", "tune", "verify", "doctor", "runs",
+    "runs show", "runs compare", "experiment moons", "experiment digits", "experiment stars",
 ]  # fmt: skip
 
 

@@ -19,7 +19,7 @@ PAGES = {"README": README, "start": (ROOT / "docs" / "start.md").read_text(encod
 
 VERBS = (
     *("simulate", "ingest", "surveys", "features", "extract", "transfer", "ensemble", "train", "predict", "report"),
-    *("runs", "runs compare", "runs show", "doctor", "verify", "export", "suggest"),
+    *("runs", "runs compare", "runs show", "doctor", "verify", "export", "suggest", "doubt"),
 )
 
 
