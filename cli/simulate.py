@@ -24,7 +24,7 @@ def simulate(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier simulation in the folder.")] = False,
 ) -> None:
-    """Write a simulated survey: real class mix, cadence, noise and file format, and the truth in truth.csv."""
+    """Write a simulated survey with the real one's cadence, noise and file format, and the truth in truth.csv."""
     from lcdvt.simulator.simulate import simulate as run_simulation
 
     finished = 0

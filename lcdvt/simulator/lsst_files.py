@@ -12,7 +12,7 @@ from lcdvt.simulator.observation import Observation
 from lcdvt.simulator.star import Array
 
 FIELDS = 1000
-STARS_PER_FIELD = 50
+STARS_PER_FIELD = 20
 FIRST_TRACT = 4000
 OBJECTS_PER_TRACT = 1 << 40
 NANOJANSKY_AT_ZERO = 3631e9  # AB magnitude zero
