@@ -9,17 +9,22 @@ from lcdvt.cli.console import err, out, progress_display
 
 
 def simulate(
-    survey: Annotated[str, typer.Argument(help="eros, macho or hits.")],
+    survey: Annotated[str, typer.Argument(help="eros, macho, hits, ogle, ztf, gaia, ps1 or lsst.")],
     directory: Annotated[Path, typer.Argument(help="A new or empty folder.", show_default=False)],
     objects: Annotated[int, typer.Option("--objects", help="How many stars and quasars.")] = 1000,
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same survey.")] = 0,
     format: Annotated[
         str | None,
-        typer.Option("--format", help="eros: time; macho: mjd, csv, bulk; hits: dat, pack, psf.", show_default="first"),
+        typer.Option(
+            "--format", help="macho: mjd, csv, bulk; hits: dat, pack, psf; others have one.", show_default="first"
+        ),
+    ] = None,
+    years: Annotated[
+        int | None, typer.Option("--years", help="lsst only: 1 or 10 years of the survey.", show_default="1")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier simulation in the folder.")] = False,
 ) -> None:
-    """Write a simulated survey: real class mix, cadence, noise and file format, and the truth in truth.csv."""
+    """Write a simulated survey with the real one's cadence, noise and file format, and the truth in truth.csv."""
     from lcdvt.simulator.simulate import simulate as run_simulation
 
     finished = 0
@@ -32,7 +37,14 @@ def simulate(
                 show(done, total, note)
 
             written = run_simulation(
-                survey, directory, objects=objects, seed=seed, format=format, force=force, progress=count
+                survey,
+                directory,
+                objects=objects,
+                seed=seed,
+                format=format,
+                years=years,
+                force=force,
+                progress=count,
             )
     except KeyboardInterrupt:
         err.print(

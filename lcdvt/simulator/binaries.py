@@ -2,16 +2,16 @@
 
 Each star is an ellipsoid stretched towards its companion; its limb-darkened disc is a stack of
 three uniform discs, so that an eclipse is the overlap of circles. Surface brightness follows
-Planck's law in V and in I.
+Planck's law, so eclipses are nearly grey unless the two stars differ much in temperature.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from lcdvt.simulator.spectra import V_AND_I, redward, stellar_spectrum
 from lcdvt.simulator.star import Array, Sky, Star, truncated_normal
 
-WAVELENGTH_V, WAVELENGTH_I = 0.55, 0.80  # micrometres
 _SECOND_RADIATION_CONSTANT = 14388.0  # micrometres kelvin
 # Radii of the stacked discs and their brightness, for a limb darkening of about one half in V and a third in I.
 _DISCS = np.array([1.0, 0.82, 0.55])[:, None]
@@ -50,24 +50,25 @@ def eclipsing_binary(rng: np.random.Generator, sky: Sky, contact_share: float) -
     # Blended light of neighbours makes eclipses shallower.
     third_light = rng.beta(1.0, 8.0)
 
-    def curve(times: Array) -> tuple[Array, Array]:
-        light = binary_light(binary, times / binary.period + start)
-        v, i = -2.5 * np.log10(third_light + (1 - third_light) * light)
-        return v, i
+    def curve(times: Array, wavelengths: Array) -> Array:
+        light = binary_light(binary, times / binary.period + start, wavelengths)
+        changes: Array = -2.5 * np.log10(third_light + (1 - third_light) * light)
+        return changes
 
-    return Star("EB", binary.subclass, binary.period, mean_v, mean_i, curve)
+    return Star("EB", binary.subclass, binary.period, mean_v, mean_i, curve, stellar_spectrum)
 
 
-def binary_light(binary: Binary, phase: Array) -> Array:
-    """Light in V and I (two rows), one at quadrature without tides, at orbital `phase` (0: primary minimum)."""
+def binary_light(binary: Binary, phase: Array, wavelengths: Array = V_AND_I) -> Array:
+    """Light at each wavelength (a row), one at quadrature without tides, at orbital `phase` (0: primary minimum)."""
     angle, distance = _orbit(binary, phase)
     # Projected distance of the centres, and whether the second star is in front.
     sine = np.sqrt(np.sin(angle) ** 2 + (binary.cos_inclination * np.cos(angle)) ** 2)
     separation = distance * sine
     second_in_front = np.cos(angle) > 0
-    brightness = np.array([_planck(temperature) for temperature in binary.temperature])
-    light = np.zeros((2, phase.size))
-    norm = np.zeros((2, 1))
+    brightness = np.array([_planck(temperature, wavelengths) for temperature in binary.temperature])
+    disc_weights = _disc_weights(wavelengths)
+    light = np.zeros((wavelengths.size, phase.size))
+    norm = np.zeros((wavelengths.size, 1))
     stretched = []
     for own, other_mass in ((0, binary.mass_ratio), (1, 1 / binary.mass_ratio)):
         radius = binary.radius[own]
@@ -76,7 +77,7 @@ def binary_light(binary: Binary, phase: Array) -> Array:
     for own, front_is_other in ((0, second_in_front), (1, ~second_in_front)):
         radius = binary.radius[own]
         hidden = _hidden_fraction(stretched[own], stretched[1 - own], separation)
-        visible = np.where(front_is_other, 1 - _DISC_WEIGHTS @ hidden, 1.0)
+        visible = np.where(front_is_other, 1 - disc_weights @ hidden, 1.0)
         area = radius * stretched[own]
         # The side that faces the companion is heated by it, and seen when the companion is in front.
         facing = 0.5 * (1 + np.where(front_is_other, 1.0, -1.0) * np.abs(np.cos(angle)))
@@ -121,9 +122,16 @@ def _hidden_fraction(radius: Array, front_radius: Array, separation: Array) -> A
     return hidden
 
 
-def _planck(temperature: float) -> Array:
-    """Surface brightness in V and I, up to a factor common to all stars in each band."""
-    exponent = _SECOND_RADIATION_CONSTANT / (np.array([WAVELENGTH_V, WAVELENGTH_I]) * temperature)
+def _disc_weights(wavelengths: Array) -> Array:
+    """Brightness of the stacked discs at each wavelength (a row): the limb is darkest in the blue."""
+    way = np.clip(redward(wavelengths), -1.0, 2.0)[:, None]
+    weights: Array = (1 - way) * _DISC_WEIGHTS[0] + way * _DISC_WEIGHTS[1]
+    return weights
+
+
+def _planck(temperature: float, wavelengths: Array) -> Array:
+    """Surface brightness at each wavelength, up to a factor common to all stars there."""
+    exponent = _SECOND_RADIATION_CONSTANT / (wavelengths * temperature)
     return 1.0 / np.expm1(exponent)
 
 

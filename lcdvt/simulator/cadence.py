@@ -1,6 +1,6 @@
 """When a survey looks: nights, seasons, weather, the Moon, and several visits a night."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ LUNAR_MONTH = 29.5306
 SPRING_EQUINOX_MJD = 51623.3  # the Sun at right ascension zero
 YEAR = 365.2422
 HOURS_PER_DAY = 24.0
+MINUTES_PER_DAY = 1440.0
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,16 @@ class Visits:
     mjd: Array
     error_factor: Array  # how much worse than the median night: seeing, cloud, moonlight
     airmass: Array
+    filters: NDArray[np.str_] | None = None  # of each exposure; None where all are exposed at once
+
+    def where(self, kept: NDArray[np.bool_]) -> "Visits":
+        """Return some of the exposures."""
+        filters = None if self.filters is None else self.filters[kept]
+        return Visits(self.mjd[kept], self.error_factor[kept], self.airmass[kept], filters)
+
+    def through(self, name: str) -> NDArray[np.bool_]:
+        """Return which exposures were taken in the filter of this name."""
+        return np.ones(self.mjd.size, dtype=bool) if self.filters is None else self.filters == name
 
 
 @dataclass(frozen=True)
@@ -122,7 +133,82 @@ class ShortCampaign:
         return Visits(mjd, error_factor, 1.1 + 0.8 * rng.random(mjd.size) ** 2)
 
 
-Campaign = LongCampaign | ShortCampaign
+@dataclass(frozen=True)
+class PlannedNights:
+    """A field in one filter after the other: each night that it is visited follows one of a few plans."""
+
+    nights: LongCampaign
+    plans: tuple[tuple[float, tuple[str, ...]], ...]  # share of the nights, and the filters one after the other
+    minutes_apart: float
+    in_turn: bool = False  # one plan after the other, so that no filter is left out; otherwise by chance
+
+    @property
+    def first_mjd(self) -> float:
+        """When the survey began."""
+        return self.nights.first_mjd
+
+    @property
+    def longitude(self) -> float:
+        """Degrees east."""
+        return self.nights.longitude
+
+    def lasting(self, years: int) -> "PlannedNights":
+        """Return the same campaign, so many years long."""
+        return replace(self, nights=replace(self.nights, last_mjd=self.first_mjd + years * YEAR))
+
+    def visits(self, rng: np.random.Generator) -> Visits:
+        """Draw the history of one field."""
+        nights = self.nights.visits(rng)
+        plans = [self.plans[number][1] for number in self._plan_numbers(rng, nights.mjd.size)]
+        # Centred, so that the last exposure does not run into dawn.
+        place = np.concatenate([np.arange(len(filters)) - (len(filters) - 1) / 2 for filters in plans])
+        night = np.repeat(np.arange(nights.mjd.size), [len(filters) for filters in plans])
+        wait = self.minutes_apart * place * rng.uniform(0.85, 1.15, place.size)
+        return Visits(
+            nights.mjd[night] + wait / MINUTES_PER_DAY,
+            nights.error_factor[night] * np.exp(0.05 * rng.standard_normal(night.size)),
+            nights.airmass[night],
+            np.concatenate(plans),
+        )
+
+    def _plan_numbers(self, rng: np.random.Generator, nights: int) -> NDArray[np.intp]:
+        if self.in_turn:
+            return (rng.integers(len(self.plans)) + np.arange(nights)) % len(self.plans)
+        shares = np.cumsum([share for share, _ in self.plans])
+        return np.searchsorted(shares, rng.random(nights) * shares[-1])
+
+
+@dataclass(frozen=True)
+class ScanningLaw:
+    """A satellite that turns: a few transits within a day whenever its great circle crosses the field, as Gaia's."""
+
+    first_mjd: float
+    last_mjd: float
+    days_between_crossings: tuple[float, float]  # shortest, and the mean of what is added to it
+    transits_a_crossing: float
+    # The two telescopes look 106.5 degrees apart, and a turn takes six hours.
+    hours_between_transits: tuple[float, float] = (1.775, 4.225)
+    error_spread: float = 0.1
+
+    def visits(self, rng: np.random.Generator) -> Visits:
+        """Draw the transits of one field."""
+        shortest, more = self.days_between_crossings
+        most = int((self.last_mjd - self.first_mjd) / shortest) + 1
+        crossings = self.first_mjd + rng.uniform(0, shortest) + np.cumsum(shortest + rng.exponential(more, most))
+        crossings = crossings[crossings < self.last_mjd - 1.5]
+        sizes = 1 + rng.poisson(self.transits_a_crossing - 1, crossings.size)
+        second_telescope = rng.integers(2, size=crossings.size)
+        hours = [
+            np.cumsum(np.r_[0.0, np.resize(np.roll(self.hours_between_transits, turned), size - 1)])
+            for size, turned in zip(sizes, second_telescope, strict=True)
+        ]
+        # A crossing that lasts days would run into the next only if it had dozens of transits.
+        mjd = np.repeat(crossings, sizes) + np.concatenate(hours) / HOURS_PER_DAY
+        error_factor = np.exp(self.error_spread * rng.standard_normal(mjd.size))
+        return Visits(mjd, error_factor, np.zeros(mjd.size))
+
+
+Campaign = LongCampaign | ShortCampaign | PlannedNights | ScanningLaw
 
 
 def _moon_illumination(mjd: Array) -> Array:

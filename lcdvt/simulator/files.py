@@ -3,7 +3,13 @@
 from pathlib import Path
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from lcdvt.simulator.observation import Observation
+from lcdvt.simulator.star import Array
+
+_MJD_ZERO = np.datetime64("1858-11-17")
 
 
 class RawFiles(Protocol):
@@ -13,8 +19,8 @@ class RawFiles(Protocol):
     def field_of(index: int) -> int:
         """Return the number of the field that star `index` lies in."""
 
-    def write(self, observation: Observation) -> str:
-        """Write the star and return its identifier in the survey."""
+    def write(self, observation: Observation) -> str | tuple[str, ...]:
+        """Write the star and return its identifier in the survey; some give a star one in each band."""
 
     def close(self) -> None:
         """Finish files that hold many stars."""
@@ -29,3 +35,9 @@ def write_file(path: Path, text: str) -> None:
         handle = open(path, "wb", buffering=0)  # noqa: SIM115, PTH123
     with handle:
         handle.write(text.encode("ascii"))
+
+
+def calendar_dates(mjd: Array) -> NDArray[np.int64]:
+    """Return the day as a number of eight digits, such as 20260401."""
+    days = _MJD_ZERO + np.floor(mjd).astype("timedelta64[D]")
+    return np.char.replace(days.astype(str), "-", "").astype(np.int64)

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from lcdvt.simulator.files import write_file
-from lcdvt.simulator.observation import FEWEST_EPOCHS, Observation
+from lcdvt.simulator.observation import Observation
 from lcdvt.simulator.star import Array
+from lcdvt.simulator.survey import FEWEST_EPOCHS
 
 FIELDS = 50
 STARS_PER_CCD = 40

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lcdvt.simulator.star import Array
+from lcdvt.simulator.spectra import WAVELENGTH_I, WAVELENGTH_V
+from lcdvt.simulator.star import Array, Light
 
 POGSON = 2.5 / np.log(10)
 # A measurement cannot fall below this share of the star's flux: fainter ones are not reported.
@@ -45,8 +46,14 @@ class Band:
     largest_error: float = 9.8
     decimals: int = 3
 
-    def magnitude(self, v: Array, i: Array) -> Array:
-        """Return the magnitude in this filter of a star with these V and I magnitudes."""
+    @property
+    def wavelengths(self) -> tuple[float, ...]:
+        """Where the star's light has to be known."""
+        return WAVELENGTH_V, WAVELENGTH_I
+
+    def magnitude(self, light: Light) -> Array:
+        """Return the magnitude in this filter of a star."""
+        v, i = light[WAVELENGTH_V], light[WAVELENGTH_I]
         return (1 - self.redness) * v + self.redness * i + self.zero_point
 
     def measure(self, rng: np.random.Generator, truth: Array, error_factor: Array, crowding: float) -> Measured:

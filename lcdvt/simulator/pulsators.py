@@ -5,12 +5,15 @@ Phase differences are those of a sine series, phi_k1 = phi_k - k phi_1, in magni
 
 import numpy as np
 
+from lcdvt.simulator.spectra import redward, stellar_spectrum
 from lcdvt.simulator.star import Array, Curve, Sky, Star, truncated_normal
 
 HARMONICS = 8
-# Amplitude in I over amplitude in V: pulsation heats the star, and hot stars vary more in the blue.
+# Amplitude in I over amplitude in V: pulsation heats the star, and hot stars vary more in the blue. As a power of
+# the wavelength it is -1.3; near the Balmer jump the growth ends, and in u a pulsator varies as it does in g.
 I_OVER_V = 0.62
-# The I light curve lags a little behind V.
+BLUEST_GROWTH = 0.46
+# The I light curve lags a little behind V, a redder one more.
 I_PHASE_LAG = 0.015
 _PEAK_GRID = np.exp(2j * np.pi * np.arange(96) / 96)
 
@@ -45,7 +48,7 @@ def _rrab(rng: np.random.Generator, sky: Sky) -> Star:
     curve = _series(rng, period, amplitude, ratios, phases)
     if rng.random() < 0.25:
         curve = _blazhko(rng, curve)
-    return Star("RRLYR", "RRab", period, mean_v, mean_i, curve)
+    return Star("RRLYR", "RRab", period, mean_v, mean_i, curve, stellar_spectrum)
 
 
 def _period_amplitude(log_period: float) -> float:
@@ -64,7 +67,8 @@ def _rrc(rng: np.random.Generator, sky: Sky) -> Star:
     absolute_v = 0.57 + rng.normal(0, 0.09)
     colour = 0.40 + 0.5 * (period - 0.335) + rng.normal(0, 0.035)
     mean_v, mean_i = sky.apparent(rng, "RRLYR", absolute_v, colour)
-    return Star("RRLYR", "RRc", period, mean_v, mean_i, _series(rng, period, amplitude, ratios, phases))
+    curve = _series(rng, period, amplitude, ratios, phases)
+    return Star("RRLYR", "RRc", period, mean_v, mean_i, curve, stellar_spectrum)
 
 
 def _fundamental_cepheid(rng: np.random.Generator, sky: Sky) -> Star:
@@ -83,7 +87,7 @@ def _fundamental_cepheid(rng: np.random.Generator, sky: Sky) -> Star:
     phases = (order - 1) * phi_21 + _phase_jitter(rng, 0.12)
     mean_v, mean_i = _on_the_leavitt_law(rng, sky, log_period, (-2.69, 17.44), (-2.91, 16.82))
     curve = _series(rng, 10**log_period, float(amplitude), ratios, phases)
-    return Star("CEP", "fundamental", 10**log_period, mean_v, mean_i, curve)
+    return Star("CEP", "fundamental", 10**log_period, mean_v, mean_i, curve, stellar_spectrum)
 
 
 def _overtone_cepheid(rng: np.random.Generator, sky: Sky) -> Star:
@@ -97,7 +101,7 @@ def _overtone_cepheid(rng: np.random.Generator, sky: Sky) -> Star:
     phases[1:4] = phi_21, 2 * phi_21 + rng.normal(0, 0.3), 3 * phi_21 + rng.normal(0, 0.4)
     mean_v, mean_i = _on_the_leavitt_law(rng, sky, log_period, (-3.25, 16.95), (-3.30, 16.37))
     curve = _series(rng, 10**log_period, amplitude, ratios, phases)
-    return Star("CEP", "first overtone", 10**log_period, mean_v, mean_i, curve)
+    return Star("CEP", "first overtone", 10**log_period, mean_v, mean_i, curve, stellar_spectrum)
 
 
 def _on_the_leavitt_law(
@@ -134,11 +138,14 @@ def _series(rng: np.random.Generator, period: float, amplitude: float, ratios: A
     shape = _evaluate(coefficients, _PEAK_GRID)
     coefficients = coefficients * (amplitude / (shape.max() - shape.min()))
     epoch = rng.random()
-    lagged = np.exp(-2j * np.pi * I_PHASE_LAG)
 
-    def curve(times: Array) -> tuple[Array, Array]:
+    def curve(times: Array, wavelengths: Array) -> Array:
         turn = np.exp(2j * np.pi * (times / period + epoch))
-        return _evaluate(coefficients, turn), I_OVER_V * _evaluate(coefficients, turn * lagged)
+        strength = I_OVER_V ** redward(np.maximum(wavelengths, BLUEST_GROWTH))
+        lag = np.exp(-2j * np.pi * I_PHASE_LAG * redward(wavelengths))
+        return np.array(
+            [own * _evaluate(coefficients, turn * behind) for own, behind in zip(strength, lag, strict=True)]
+        )
 
     return curve
 
@@ -158,10 +165,8 @@ def _blazhko(rng: np.random.Generator, steady: Curve) -> Curve:
     modulation_period = 10 ** rng.uniform(1.2, 2.4)
     depth, shift, start = rng.uniform(0.05, 0.35), rng.uniform(0.0, 0.012), rng.random()
 
-    def curve(times: Array) -> tuple[Array, Array]:
+    def curve(times: Array, wavelengths: Array) -> Array:
         angle = 2 * np.pi * (times / modulation_period + start)
-        v, i = steady(times + shift * np.cos(angle))
-        scale = 1.0 + depth * np.sin(angle)
-        return v * scale, i * scale
+        return steady(times + shift * np.cos(angle), wavelengths) * (1.0 + depth * np.sin(angle))
 
     return curve

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from lcdvt.simulator.spectra import power_law_spectrum, redward
 from lcdvt.simulator.star import Array, Sky, Star
 
 
@@ -16,11 +17,15 @@ def quasar(rng: np.random.Generator, sky: Sky) -> Star:
     mean_v, mean_i = sky.apparent(rng, "QSO", -24.0, rng.normal(0.55, 0.15))
     child = np.random.default_rng(rng.integers(2**63))
 
-    def curve(times: Array) -> tuple[Array, Array]:
+    def curve(times: Array, wavelengths: Array) -> Array:
         common = damped_random_walk(child, times, timescale, spread)
-        return common, i_over_v * common + damped_random_walk(child, times, timescale, own_noise)
+        # The colour wanders a little, too.
+        colour = damped_random_walk(child, times, timescale, own_noise)
+        way = redward(wavelengths)[:, None]
+        changes: Array = i_over_v**way * common + way * colour
+        return changes
 
-    return Star("QSO", "DRW", float("nan"), mean_v, mean_i, curve)
+    return Star("QSO", "DRW", float("nan"), mean_v, mean_i, curve, power_law_spectrum)
 
 
 def damped_random_walk(rng: np.random.Generator, times: Array, timescale: float, spread: float) -> Array:

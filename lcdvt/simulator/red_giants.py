@@ -1,8 +1,17 @@
 """Long-period variables: no cycle is like the one before."""
 
+from collections.abc import Callable
+
 import numpy as np
 
+from lcdvt.simulator.spectra import redward, stellar_spectrum
 from lcdvt.simulator.star import Array, Curve, Sky, Star, truncated_normal
+
+# Molecular bands make cool stars vary more the bluer the light, down to about here.
+BLUEST_GROWTH = 0.45
+
+# Deviation from the mean magnitude in I.
+_Cycles = Callable[[Array], Array]
 
 
 def long_period_variable(rng: np.random.Generator, sky: Sky) -> Star:
@@ -27,15 +36,14 @@ def long_period_variable(rng: np.random.Generator, sky: Sky) -> Star:
     colour += abs(rng.normal(0, 0.8)) if rng.random() < 0.2 else 0.0
     colour = max(colour, 1.2)
     mean_v, mean_i = sky.apparent(rng, "LPV", mean_i_in_cloud + colour - 18.48 - 0.15, colour)
-    # Molecular bands strengthen the V amplitude of cool stars.
     v_over_i = truncated_normal(rng, 2.0 if subclass == "Mira" else 1.6, 0.3, 1.1, 3.0)
-    curve = _restless_cycles(rng, period, amplitude_i, restlessness)
+    cycles = _restless_cycles(rng, period, amplitude_i, restlessness)
     if subclass != "Mira":
-        curve = _second_mode(rng, curve, period, amplitude_i)
-    return Star("LPV", subclass, period, mean_v, mean_i, _redder_amplitude(curve, v_over_i))
+        cycles = _second_mode(rng, cycles, period, amplitude_i)
+    return Star("LPV", subclass, period, mean_v, mean_i, _stronger_in_the_blue(cycles, v_over_i), stellar_spectrum)
 
 
-def _restless_cycles(rng: np.random.Generator, period: float, amplitude: float, restlessness: float) -> Curve:
+def _restless_cycles(rng: np.random.Generator, period: float, amplitude: float, restlessness: float) -> _Cycles:
     """Make a skewed sine whose amplitude, mean and phase wander from cycle to cycle."""
     # Enough cycles for the longest survey; times are days since its start.
     cycles = int(3600 / period) + 4
@@ -45,17 +53,16 @@ def _restless_cycles(rng: np.random.Generator, period: float, amplitude: float, 
     phases = np.cumsum(0.05 * restlessness * rng.standard_normal(cycles))
     start, skew = rng.random(), rng.uniform(0.0, 0.35)
 
-    def curve(times: Array) -> tuple[Array, Array]:
+    def changes(times: Array) -> Array:
         cycle = times / period + start
         angle = 2 * np.pi * (cycle + np.interp(cycle, knots, phases))
         wave = 0.5 * (np.sin(angle) + skew * np.sin(2 * angle))
-        light = np.interp(cycle, knots, amplitudes) * wave + np.interp(cycle, knots, means)
-        return light, light
+        return np.interp(cycle, knots, amplitudes) * wave + np.interp(cycle, knots, means)
 
-    return curve
+    return changes
 
 
-def _second_mode(rng: np.random.Generator, first: Curve, period: float, amplitude: float) -> Curve:
+def _second_mode(rng: np.random.Generator, first: _Cycles, period: float, amplitude: float) -> _Cycles:
     """Add a second pulsation mode and, in a third of the stars, a long secondary period."""
     other_period = period * rng.uniform(0.45, 0.75)
     other_amplitude = amplitude * rng.uniform(0.2, 0.9)
@@ -63,17 +70,16 @@ def _second_mode(rng: np.random.Generator, first: Curve, period: float, amplitud
     long_amplitude = rng.uniform(0.03, 0.25) if rng.random() < 0.33 else 0.0
     start, long_start = rng.random(2)
 
-    def curve(times: Array) -> tuple[Array, Array]:
-        light = first(times)[0] + 0.5 * other_amplitude * np.sin(2 * np.pi * (times / other_period + start))
-        light = light + 0.5 * long_amplitude * np.sin(2 * np.pi * (times / long_period + long_start))
-        return light, light
+    def changes(times: Array) -> Array:
+        light = first(times) + 0.5 * other_amplitude * np.sin(2 * np.pi * (times / other_period + start))
+        return light + 0.5 * long_amplitude * np.sin(2 * np.pi * (times / long_period + long_start))
+
+    return changes
+
+
+def _stronger_in_the_blue(cycles: _Cycles, v_over_i: float) -> Curve:
+    def curve(times: Array, wavelengths: Array) -> Array:
+        growth = v_over_i ** (1 - redward(np.maximum(wavelengths, BLUEST_GROWTH)))
+        return growth[:, None] * cycles(times)
 
     return curve
-
-
-def _redder_amplitude(curve: Curve, v_over_i: float) -> Curve:
-    def coloured(times: Array) -> tuple[Array, Array]:
-        light = curve(times)[1]
-        return v_over_i * light, light
-
-    return coloured

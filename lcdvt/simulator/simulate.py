@@ -11,20 +11,34 @@ from lcdvt.errors import LcdvtError
 from lcdvt.parallel.progress import Progress, silent
 from lcdvt.simulator.eros_files import TimeFiles
 from lcdvt.simulator.files import RawFiles
+from lcdvt.simulator.gaia_files import EpochPhotometry
 from lcdvt.simulator.hits_files import DatFiles, Packs, PsfFiles
+from lcdvt.simulator.lsst_files import ForcedSources
 from lcdvt.simulator.macho_files import ArchiveCsv, BulkDump, MjdFiles
 from lcdvt.simulator.observation import Observation, observe
-from lcdvt.simulator.surveys import SimulatedSurvey, simulated_survey
+from lcdvt.simulator.ogle_files import BandFolders
+from lcdvt.simulator.ps1_files import Detections
+from lcdvt.simulator.survey import SimulatedSurvey
+from lcdvt.simulator.surveys import simulated_survey
+from lcdvt.simulator.ztf_files import IrsaCsv
 
 # Survey -> its raw formats, the first being the usual one.
 FORMATS: Mapping[str, Mapping[str, Callable[[Path], RawFiles]]] = {
     "eros": {"time": TimeFiles},
     "macho": {"mjd": MjdFiles, "csv": ArchiveCsv, "bulk": BulkDump},
     "hits": {"dat": DatFiles, "pack": Packs, "psf": PsfFiles},
+    "ogle": {"dat": BandFolders},
+    "ztf": {"csv": IrsaCsv},
+    "gaia": {"csv": EpochPhotometry},
+    "ps1": {"csv": Detections},
+    "lsst": {"parquet": ForcedSources},
 }
 TRUTH, LABELS = "truth.csv", "labels.csv"
 # What a simulation leaves in its folder: all that --force may remove.
-OUR_FILES = ("lm[0-9]*", "macho_training_lightcurves", "LC_*.csv", "F_[0-9]*", "lightcurves", LABELS, TRUTH)
+OUR_FILES = (
+    *("lm[0-9]*", "macho_training_lightcurves", "LC_*.csv", "F_[0-9]*", "lightcurves", "phot", "ztf_[0-9]*"),
+    *("epoch_photometry", "detections", "ForcedSource_*.parquet", "Visit.parquet", LABELS, TRUTH),
+)
 OBJECTS_BETWEEN_REPORTS = 50
 """A bar that moves every second or so."""
 
@@ -48,6 +62,7 @@ def simulate(
     objects: int,
     seed: int = 0,
     format: str | None = None,
+    years: int | None = None,
     force: bool = False,
     progress: Progress = silent,
 ) -> Simulation:
@@ -59,7 +74,7 @@ def simulate(
     Parameters
     ----------
     survey
-        ``eros``, ``macho`` or ``hits``.
+        ``eros``, ``macho``, ``hits``, ``ogle``, ``ztf``, ``gaia``, ``ps1`` or ``lsst``.
     directory
         A new or empty folder.
     objects
@@ -68,12 +83,15 @@ def simulate(
         Any whole number from 0 on.
     format
         EROS: ``time``. MACHO: ``mjd`` (default), ``csv`` or ``bulk``. HiTS: ``dat`` (default), ``pack`` or ``psf``.
+        The others have one each: OGLE ``dat``, ZTF, Gaia and Pan-STARRS ``csv``, LSST ``parquet``.
+    years
+        LSST only: 1 (default) or 10.
     force
         Replace an earlier simulation in the folder.
     progress
         Called as stars are finished.
     """
-    description = simulated_survey(survey)
+    description = simulated_survey(survey, years)
     chosen = _format(survey, format)
     if objects < 1:
         raise LcdvtError(f"objects={objects}: at least one object is needed.")
@@ -146,10 +164,11 @@ def _write(
                 labels.writerow(["id", "class", "ra", "dec"])
             for index in range(objects):
                 observation = observe(survey, seed, index, files.field_of(index))
-                object_id = files.write(observation)
-                truth.writerow(_truth_row(observation, object_id))
-                if labels:
-                    labels.writerow([object_id, observation.survey_label, *_position(observation)])
+                written = files.write(observation)
+                for object_id in (written,) if isinstance(written, str) else written:
+                    truth.writerow(_truth_row(observation, object_id))
+                    if labels:
+                        labels.writerow([object_id, observation.survey_label, *_position(observation)])
                 counts[observation.label] += 1
                 if (index + 1) % OBJECTS_BETWEEN_REPORTS == 0 or index + 1 == objects:
                     progress(index + 1, objects)

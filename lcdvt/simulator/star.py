@@ -1,6 +1,6 @@
 """What the survey looks at: one variable object, and the sky in front of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -9,8 +9,12 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-# A curve maps times (days) to the deviation from the mean magnitude in V and in I.
-Curve = Callable[[Array], tuple[Array, Array]]
+# A curve maps times (days) and wavelengths (micrometres) to the deviation from the mean magnitude, a row a wavelength.
+Curve = Callable[[Array, Array], Array]
+# A spectrum maps mean magnitudes in V and I, and wavelengths, to mean magnitudes at these wavelengths.
+Spectrum = Callable[[float, float, Array], Array]
+# Magnitudes against time, for each wavelength that a survey looks at.
+Light = Mapping[float, Array]
 
 # Total extinction in V for one magnitude of reddening in V - I (a standard R_V = 3.1 law).
 EXTINCTION_PER_REDDENING = 2.4
@@ -18,10 +22,10 @@ EXTINCTION_PER_REDDENING = 2.4
 
 @dataclass(frozen=True)
 class Star:
-    """One variable object in the Johnson-Cousins V and I bands, before any telescope.
+    """One variable object before any telescope, at any wavelength.
 
-    Every survey band is a linear mix of V and I, so two bands carry magnitude, colour and the
-    change of amplitude with wavelength into all of them.
+    Its mean magnitudes in Johnson-Cousins V and I fix the spectrum; `curve` knows how much it varies where.
+    All magnitudes are on the Vega system.
     """
 
     label: str
@@ -30,6 +34,16 @@ class Star:
     mean_v: float
     mean_i: float
     curve: Curve
+    spectrum: Spectrum
+
+    def light(self, times: Array, wavelengths: tuple[float, ...]) -> Light:
+        """Return the magnitudes at sorted `times`, in days since the survey began."""
+        places = np.array(wavelengths)
+        means = self.spectrum(self.mean_v, self.mean_i, places)
+        return {
+            wavelength: mean + change
+            for wavelength, mean, change in zip(wavelengths, means, self.curve(times, places), strict=True)
+        }
 
 
 class Sky(Protocol):

@@ -57,8 +57,9 @@ def test_same_seed_same_bytes_other_seed_other_stars(simulated, tmp_path, survey
 @pytest.mark.parametrize(("survey", "format"), CHOICES)
 def test_a_shorter_run_is_the_beginning_of_a_longer_one(simulated, tmp_path, survey, format):
     simulate(survey, tmp_path, objects=45, seed=SEED, format=format)
-    assert read_truth(tmp_path) == read_truth(simulated[survey, format])[:45]
-    if format not in ("bulk", "pack"):  # there, one file holds many stars
+    shorter = read_truth(tmp_path)
+    assert shorter == read_truth(simulated[survey, format])[: len(shorter)]
+    if format not in ("bulk", "pack", "parquet"):  # there, one file holds many stars
         longer = snapshot(simulated[survey, format])
         for name, content in snapshot(tmp_path).items():
             if name not in ("truth.csv", "labels.csv"):
@@ -69,12 +70,15 @@ def test_a_shorter_run_is_the_beginning_of_a_longer_one(simulated, tmp_path, sur
 def test_ids_are_unique_and_labels_agree_with_the_truth(simulated, survey, format):
     folder = simulated[survey, format]
     truth = {row["id"]: row["class"] for row in read_truth(folder)}
-    assert len(truth) == OBJECTS
+    if survey == "ztf":  # an identifier in each band
+        assert OBJECTS < len(truth) <= 3 * OBJECTS
+    else:
+        assert len(truth) == OBJECTS
     assert (folder / "labels.csv").exists() == (format != "mjd")
     if format != "mjd":
         with (folder / "labels.csv").open(newline="") as file:
             labels = {row["id"]: row["class"] for row in csv.DictReader(file)}
-        own_names = {"RRLYR": "RRL", "CEP": "CEPH"}
+        own_names = SURVEYS[survey].survey_labels
         assert labels == {object_id: own_names.get(label, label) for object_id, label in truth.items()}
 
 

@@ -7,6 +7,7 @@ import typer
 from typer.testing import CliRunner
 
 from lcdvt.cli.simulate import simulate as command
+from lcdvt.cli.wording import in_options
 from lcdvt.errors import LcdvtError
 from lcdvt.simulator import simulate as run
 from lcdvt.simulator.simulate import simulate
@@ -26,7 +27,9 @@ def test_summary_counts_the_truth(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"survey": "ogle"}, "does not know the survey 'ogle'"),
+        ({"survey": "kepler"}, "does not know the survey 'kepler'"),
+        ({"years": 10}, "only lsst can be shorter or longer"),
+        ({"survey": "lsst", "years": 3}, "for 1 or 10 years"),
         ({"format": "csv"}, "hits files are written as dat, pack, psf"),
         ({"objects": 0}, "at least one object"),
         ({"seed": -1}, "whole number from 0"),
@@ -83,6 +86,15 @@ def test_command_says_seed_mix_and_place(tmp_path):
     assert result.exit_code == 0
     assert "30 simulated hits objects as dat, seed 5" in result.output
     assert "RRLYR" in result.output and "truth.csv" in result.output
+
+
+def test_command_knows_years_and_speaks_of_them_as_an_option(tmp_path):
+    result = CliRunner().invoke(app, ["lsst", str(tmp_path / "new"), "--objects", "3", "--years", "10"])
+    assert result.exit_code == 0
+    assert "3 simulated lsst objects as parquet, seed 0" in result.output
+    assert in_options("years=3: lsst is simulated for 1 or 10 years.") == (
+        "--years 3: lsst is simulated for 1 or 10 years."
+    )
 
 
 def test_command_interrupted(tmp_path, monkeypatch):

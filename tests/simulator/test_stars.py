@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from lcdvt.simulator.binaries import Binary, binary_light, roche_radius
+from lcdvt.simulator.binaries import Binary, binary_light, eclipsing_binary, roche_radius
 from lcdvt.simulator.pulsators import cepheid, rr_lyrae
 from lcdvt.simulator.quasars import damped_random_walk, quasar
 from lcdvt.simulator.red_giants import long_period_variable
+from lcdvt.simulator.spectra import V_AND_I, power_law_spectrum, stellar_spectrum, vega_in_ab
 from lcdvt.simulator.star import MagellanicCloud
 from lcdvt.simulator.surveys import HITS, SURVEYS, star_generator
 
@@ -20,12 +21,12 @@ def draw(sampler, count, seed=3, **options):
 
 
 def amplitude_v(star):
-    return np.ptp(star.curve(PHASES * star.period)[0])
+    return np.ptp(star.curve(PHASES * star.period, V_AND_I)[0])
 
 
 def fourier_ratio(star):
     """Second over first harmonic of the V light curve."""
-    spectrum = np.abs(np.fft.rfft(star.curve(PHASES * star.period)[0]))
+    spectrum = np.abs(np.fft.rfft(star.curve(PHASES * star.period, V_AND_I)[0]))
     return spectrum[2] / spectrum[1]
 
 
@@ -43,7 +44,7 @@ def test_rrab_rise_faster_than_they_fade_and_rrc_are_rounder():
     stars = draw(rr_lyrae, 300)
     rise, ratio = {"RRab": [], "RRc": []}, {"RRab": [], "RRc": []}
     for star in stars:
-        magnitude = star.curve(PHASES * star.period)[0]
+        magnitude = star.curve(PHASES * star.period, V_AND_I)[0]
         rise[star.subclass].append(((np.argmin(magnitude) - np.argmax(magnitude)) % PHASES.size) / PHASES.size)
         ratio[star.subclass].append(fourier_ratio(star))
     assert np.median(rise["RRab"]) < 0.3 < np.median(rise["RRc"])
@@ -73,7 +74,7 @@ def test_cepheids_follow_the_leavitt_law_and_the_hertzsprung_progression():
 
 def test_pulsators_vary_more_in_the_blue():
     for star in [*draw(rr_lyrae, 20), *draw(cepheid, 20)]:
-        v, i = star.curve(PHASES * star.period)
+        v, i = star.curve(PHASES * star.period, V_AND_I)
         assert 0.5 < np.ptp(i) / np.ptp(v) < 0.75
 
 
@@ -119,7 +120,7 @@ def test_no_two_cycles_of_a_long_period_variable_are_alike():
     differences = []
     for star in draw(long_period_variable, 30):
         cycle = star.period * np.linspace(0, 1, 60)
-        first, later = star.curve(cycle)[1], star.curve(cycle + 4 * star.period)[1]
+        first, later = star.curve(cycle, V_AND_I)[1], star.curve(cycle + 4 * star.period, V_AND_I)[1]
         differences.append(np.std(first - later) / np.ptp(first))
     # A pulsator that repeats exactly would give zero.
     assert min(differences) > 0.005
@@ -147,7 +148,7 @@ def test_quasar_bands_walk_together():
     times = np.sort(np.random.default_rng(1).uniform(0, 2500, 400))
     for star in draw(quasar, 10):
         assert np.isnan(star.period)
-        v, i = star.curve(times)
+        v, i = star.curve(times, V_AND_I)
         assert np.corrcoef(v, i)[0, 1] > 0.8
         assert i.std() < v.std()
 
@@ -170,3 +171,50 @@ def test_classes_overlap_in_period():
         found += [HITS.draw_star(rng, label).period for _ in range(400)]
     low, high = np.percentile(periods["RRLYR"], [2, 98])
     assert np.mean([low < period < high for period in periods["EB"]]) > 0.3
+
+
+UGRIZY = np.array([0.371, 0.477, 0.619, 0.754, 0.867, 0.974])
+
+
+def test_spectra_go_through_v_and_i_to_the_last_digit():
+    for spectrum in (stellar_spectrum, power_law_spectrum):
+        for colour in (-0.2, 0.31, 0.77, 2.3, 4.9):
+            assert spectrum(17.3, 17.3 - colour, V_AND_I).tolist() == [17.3, 17.3 - colour]
+
+
+def test_vega_is_white_and_red_stars_are_red_everywhere():
+    assert stellar_spectrum(0.0, 0.0, UGRIZY) == pytest.approx(np.zeros(6), abs=0.15)
+    for colour in (0.8, 1.5, 3.0):
+        assert np.all(np.diff(stellar_spectrum(15.0, 15.0 - colour, UGRIZY)) < 0)
+
+
+@pytest.mark.parametrize(
+    ("sampler", "u_g", "g_r", "r_i"),
+    [(rr_lyrae, (0.9, 1.3), (0.0, 0.45), (-0.1, 0.25)), (quasar, (-0.3, 0.7), (-0.2, 0.5), (-0.2, 0.5))],
+)
+def test_colours_of_rr_lyrae_and_quasars_are_those_of_stripe_82(sampler, u_g, g_r, r_i):
+    """Within what holds two thirds of the real ones, and a little more."""
+    stars = draw(sampler, 200)
+    ab = np.array([star.spectrum(star.mean_v, star.mean_i, UGRIZY) + vega_in_ab(UGRIZY) for star in stars])
+    for colours, (low, high) in zip(-np.diff(ab[:, :4], axis=1).T, (u_g, g_r, r_i), strict=True):
+        assert np.mean((colours > low) & (colours < high)) > 0.9
+
+
+def amplitudes(star, wavelengths=UGRIZY):
+    times = np.sort(np.random.default_rng(0).uniform(0, 3000, 500))
+    return np.ptp(star.curve(times, wavelengths), axis=1)
+
+
+@pytest.mark.parametrize("sampler", [rr_lyrae, cepheid, quasar, long_period_variable])
+def test_amplitudes_fall_with_wavelength(sampler):
+    ratios = np.median([amplitudes(star) / amplitudes(star)[2] for star in draw(sampler, 30)], axis=0)
+    assert np.all(np.diff(ratios) < 0)
+    slope = np.polyfit(np.log(UGRIZY[1:]), np.log(ratios[1:]), 1)[0]
+    low, high = {quasar: (-0.8, -0.3)}.get(sampler, (-2.5, -0.9))
+    assert low < slope < high
+
+
+def test_eclipses_are_nearly_grey():
+    stars = draw(eclipsing_binary, 60, contact_share=0.5)
+    g_over_y = [amplitudes(star)[1] / amplitudes(star)[5] for star in stars]
+    assert 0.9 < np.median(g_over_y) < 1.25
