@@ -17,7 +17,7 @@ from lcdvt.simulator.surveys import SURVEYS
 TODAY = ("ogle", "ztf", "gaia", "ps1", "lsst")
 OBJECTS, SEED = 60, 4
 # Epochs of a star in each band. Sixty stars lie in a few fields only, so these are what 98 of 100 fields have (seed 77,
-# which no test uses), less what is lost; how the filters share the visits is tested with many fields in test_telescopes.
+# which no test uses), less what is lost; how filters share the visits is tested with many fields in test_telescopes.
 EPOCHS = {
     "ogle": {"V": (40, 99), "I": (370, 778)},
     "ztf": {"g": (270, 461), "r": (280, 480), "i": (22, 58)},
