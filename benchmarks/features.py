@@ -2,9 +2,13 @@
 
     python benchmarks/features.py [--curves N] [--json FILE]
     python benchmarks/features.py --scaling
+    python benchmarks/features.py --many-bands [--json FILE]
 
 The curves are the golden ones of tests/features/golden: MACHO (~900 epochs), EROS (~500), HiTS (28). Ratios compare
 the fastest of several rounds of each. Compile time (first call without the cache on disk) is not part of them.
+
+`--many-bands` compares simulated LSST stars (six bands, one year and ten) with the same epochs put into one band, all
+features and the period.
 """
 
 import argparse
@@ -31,6 +35,7 @@ import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
 
+import lcdvt
 from lcdvt.features import FeatureConfig, extract_table
 from lcdvt.features.config import DEFAULT_MINIMUM_EPOCHS
 from lcdvt.features.fast import SINGLE_BAND_FAMILIES, single_band
@@ -43,6 +48,8 @@ SURVEYS = ("macho", "eros", "hits")
 BAND = "b"
 FAST_ROUNDS = 5
 FEETS_ROUNDS = 2  # each takes minutes
+MANY_BANDS_ROUNDS = 3
+MANY_BANDS_STARS = 40
 COPIES_FOR_LIGHT_CURVE = 40
 SCALING_STEPS = (1_000, 5_000, 20_000)
 CURVES_FOR_TWO_PROCESSES = 4_800
@@ -201,6 +208,32 @@ def compare(number: int, console: Console) -> dict[str, object]:
     return {"ratio_vs_feets": ratios, "ratio_vs_light_curve": max(against_light_curve)}
 
 
+def lsst_over_one_band(years: int, stars: int, console: Console) -> float:
+    """Return what six bands cost, relative to as many epochs in one band, on simulated stars."""
+    with tempfile.TemporaryDirectory() as folder:
+        raw, workspace = Path(folder) / "lsst", Path(folder) / "workspace"
+        lcdvt.simulate("lsst", raw, objects=stars, years=years)
+        lcdvt.ingest(raw, data=workspace, features="none", jobs=1)
+        survey = lcdvt.open_survey("lsst", data=workspace)
+        six = pd.concat(survey.iter_epochs()).astype({"band": str})
+        described = survey.survey
+    # Bands on top of each other, so that the star varies as it does.
+    one = six.assign(mag=six["mag"] - six.groupby(["object_id", "band"])["mag"].transform("median"), band="r")
+    one = one.sort_values(["object_id", "mjd"], kind="stable")
+    costs = []
+    for epochs, bands in ((six, described.bands), (one, ("r",))):
+        table = pa.Table.from_pandas(epochs, preserve_index=False)
+        config = FeatureConfig(bands=bands, period_range=described.period_range)
+        extract_table(table, config)
+        costs.append(seconds(partial(extract_table, table, config), MANY_BANDS_ROUNDS) / stars)
+    epochs_each = len(six) / stars
+    console.print(
+        f"simulated LSST, {years} years, {epochs_each:.0f} epochs a star: six bands {1e3 * costs[0]:.1f} ms, "
+        f"one band {1e3 * costs[1]:.1f} ms, {costs[0] / costs[1]:.2f} times (seed 0)"
+    )
+    return costs[0] / costs[1]
+
+
 def batches(epochs: pd.DataFrame, objects: int) -> Iterator[pa.Table]:
     """Yield batches of copies of the curves under new names, made as they are asked for."""
     curves = [curve for _, curve in epochs.groupby("object_id", sort=False)]
@@ -237,13 +270,18 @@ def main() -> None:
     parser.add_argument("--curves", type=int, default=5, help="curves per cadence, at most 20")
     parser.add_argument("--json", type=Path, help="write the ratios here")
     parser.add_argument("--scaling", action="store_true", help="instead, time 1,000 to 20,000 curves and two processes")
+    parser.add_argument("--many-bands", action="store_true", help="instead, time six bands against one")
     options = parser.parse_args()
     console = Console(width=120)
     if options.scaling:
         # Alone: the peak memory of a process never falls, and feets' would hide ours.
         scaling(console)
         return
-    result = compare(options.curves, console)
+    if options.many_bands:
+        ratios = {str(years): lsst_over_one_band(years, MANY_BANDS_STARS, console) for years in (1, 10)}
+        result: dict[str, object] = {"lsst_over_one_band": ratios}
+    else:
+        result = compare(options.curves, console)
     if options.json:
         options.json.write_text(json.dumps(result, indent=2) + "\n")
 
