@@ -92,6 +92,16 @@ def seconds(work: Callable[[], object], rounds: int) -> float:
     return fastest
 
 
+def cpu_seconds(work: Callable[[], object], rounds: int) -> float:
+    """Return the least processor time of several rounds, whatever else the machine does."""
+    fastest = float("inf")
+    for _ in range(rounds):
+        started = time.process_time()
+        work()
+        fastest = min(fastest, time.process_time() - started)
+    return fastest
+
+
 def load(survey: str, number: int) -> pd.DataFrame:
     """Return the epochs of a survey's golden curves, the classes in turn."""
     epochs = pd.read_csv(GOLDEN_CURVES)
@@ -225,11 +235,11 @@ def lsst_over_one_band(years: int, stars: int, console: Console) -> float:
         table = pa.Table.from_pandas(epochs, preserve_index=False)
         config = FeatureConfig(bands=bands, period_range=described.period_range)
         extract_table(table, config)
-        costs.append(seconds(partial(extract_table, table, config), MANY_BANDS_ROUNDS) / stars)
+        costs.append(cpu_seconds(partial(extract_table, table, config), MANY_BANDS_ROUNDS) / stars)
     epochs_each = len(six) / stars
     console.print(
         f"simulated LSST, {years} years, {epochs_each:.0f} epochs a star: six bands {1e3 * costs[0]:.1f} ms, "
-        f"one band {1e3 * costs[1]:.1f} ms, {costs[0] / costs[1]:.2f} times (seed 0)"
+        f"one band {1e3 * costs[1]:.1f} ms, {costs[0] / costs[1]:.2f} times (processor time, seed 0)"
     )
     return costs[0] / costs[1]
 

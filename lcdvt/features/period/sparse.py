@@ -36,6 +36,7 @@ REFERENCE_WAVELENGTH: Final = 600.0
 FEWEST_FREE: Final = 4
 # Around each alias this many frequencies are compared, a tenth of a peak apart.
 ALIAS_STEPS: Final = 11
+SCAN_BLOCK: Final = 64
 
 
 class Templates(NamedTuple):
@@ -81,8 +82,9 @@ class SparseConfig:
         Scanned frequencies per peak width, which is 1 / baseline.
     model_error
         Magnitudes by which real stars differ from their template, added to the errors in quadrature.
-    kept_share
-        Share of the scanned frequencies at which templates are compared.
+    kept_share, enough_epochs
+        Share of the scanned frequencies at which templates are compared. With more epochs than are enough the scan
+        tells more: the share falls with their square, the finalists with their number.
     finalists
         How many frequencies and shapes are looked at again more closely.
     max_frequencies
@@ -93,6 +95,7 @@ class SparseConfig:
     samples_per_peak: int = 5
     model_error: float = 0.025
     kept_share: float = 0.1
+    enough_epochs: int = 20
     finalists: int = 150
     max_frequencies: int = 400_000
 
@@ -189,6 +192,7 @@ def find_sparse_period(
     variance = variance + config.model_error**2
     relative = np.where(np.isfinite(wavelengths), wavelengths, REFERENCE_WAVELENGTH) / REFERENCE_WAVELENGTH
     templates = load_templates()
+    needed = min(1.0, config.enough_epochs / t.size)
     order, inverse = np.unique(band, return_inverse=True)
     best = _search(
         t,
@@ -199,8 +203,8 @@ def find_sparse_period(
         lowest,
         df,
         n_grid,
-        config.kept_share,
-        config.finalists,
+        config.kept_share * needed**2,
+        int(config.finalists * needed),
         templates,
     )
     frequencies, shapes, log_weights, amplitudes, explained = best
@@ -500,36 +504,42 @@ def _sine_scan(
     """Return the reduction of χ² by one sine with tied amplitudes and free offsets at every frequency."""
     n, bands = t.size, weight_of.size
     power = np.zeros(n_grid)
-    turn_c, turn_s = np.cos(2.0 * np.pi * df * t), np.sin(2.0 * np.pi * df * t)
-    c, s = np.empty(n), np.empty(n)
-    for g in range(n_grid):
-        if g % 256 == 0:
-            for i in range(n):
-                cycles = (lowest + g * df) * t[i]
-                phase = 2.0 * np.pi * (cycles - np.floor(cycles))
-                c[i], s[i] = np.cos(phase), np.sin(phase)
-        cc, ss, cs, yc, ys = 0.0, 0.0, 0.0, 0.0, 0.0
+    # Frequencies side by side, which the processor takes several at a time: the first of a block by sine and cosine,
+    # the others by turning it.
+    turn_c, turn_s = np.empty((n, SCAN_BLOCK)), np.empty((n, SCAN_BLOCK))
+    for i in range(n):
+        for k in range(SCAN_BLOCK):
+            turn_c[i, k], turn_s[i, k] = np.cos(2.0 * np.pi * df * k * t[i]), np.sin(2.0 * np.pi * df * k * t[i])
+    sums, parts = np.empty((5, SCAN_BLOCK)), np.empty((7, SCAN_BLOCK))
+    for first in range(0, n_grid, SCAN_BLOCK):
+        sums[:] = 0.0
         for b in range(bands):
-            mean_c, mean_s, band_cc, band_ss, band_cs, band_yc, band_ys = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+            parts[:] = 0.0
             for i in range(starts[b], starts[b + 1]):
-                ci, si = c[i], s[i]
-                wc, ws = w[i] * ci, w[i] * si
-                mean_c += wc
-                mean_s += ws
-                band_cc += wc * ci
-                band_ss += ws * si
-                band_cs += wc * si
-                band_yc += wc * y[i]
-                band_ys += ws * y[i]
-                c[i] = ci * turn_c[i] - si * turn_s[i]
-                s[i] = si * turn_c[i] + ci * turn_s[i]
-            factor = scale[b] * scale[b]
-            cc += (band_cc - mean_c * mean_c / weight_of[b]) * factor
-            ss += (band_ss - mean_s * mean_s / weight_of[b]) * factor
-            cs += (band_cs - mean_c * mean_s / weight_of[b]) * factor
-            yc += band_yc * scale[b]
-            ys += band_ys * scale[b]
-        determinant = cc * ss - cs * cs
-        if determinant > 1e-4 * (cc + ss) ** 2:
-            power[g] = (ss * yc * yc + cc * ys * ys - 2.0 * cs * yc * ys) / determinant
+                cycles = (lowest + first * df) * t[i]
+                phase = 2.0 * np.pi * (cycles - np.floor(cycles))
+                c0, s0, wi, yi = np.cos(phase), np.sin(phase), w[i], y[i]
+                for k in range(SCAN_BLOCK):
+                    c = c0 * turn_c[i, k] - s0 * turn_s[i, k]
+                    s = s0 * turn_c[i, k] + c0 * turn_s[i, k]
+                    wc, ws = wi * c, wi * s
+                    parts[0, k] += wc
+                    parts[1, k] += ws
+                    parts[2, k] += wc * c
+                    parts[3, k] += ws * s
+                    parts[4, k] += wc * s
+                    parts[5, k] += wc * yi
+                    parts[6, k] += ws * yi
+            factor, share = scale[b] * scale[b], 1.0 / weight_of[b]
+            for k in range(SCAN_BLOCK):
+                sums[0, k] += (parts[2, k] - parts[0, k] * parts[0, k] * share) * factor
+                sums[1, k] += (parts[3, k] - parts[1, k] * parts[1, k] * share) * factor
+                sums[2, k] += (parts[4, k] - parts[0, k] * parts[1, k] * share) * factor
+                sums[3, k] += parts[5, k] * scale[b]
+                sums[4, k] += parts[6, k] * scale[b]
+        for k in range(min(SCAN_BLOCK, n_grid - first)):
+            cc, ss, cs, yc, ys = sums[0, k], sums[1, k], sums[2, k], sums[3, k], sums[4, k]
+            determinant = cc * ss - cs * cs
+            if determinant > 1e-4 * (cc + ss) ** 2:
+                power[first + k] = (ss * yc * yc + cc * ys * ys - 2.0 * cs * yc * ys) / determinant
     return power
