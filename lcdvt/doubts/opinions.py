@@ -20,8 +20,8 @@ from lcdvt.results.folder import PREDICTIONS_FILE
 from lcdvt.workspace.folder import read_part
 from lcdvt.workspace.survey import StoredSurvey
 
-# Leaves of several stars: a tree that is grown out repeats each wrong label to the stars beside it. A forest was better
-# than boosting here (area under the ROC curve 0.98 against 0.94 on half of EROS-1's stars), for the same reason.
+# Area under the ROC curve on half of EROS-1's stars: 0.983 with leaves of five stars, 0.979 with trees grown out;
+# boosting had 0.94, or 0.96 with small, strongly regularised trees. Perhaps what fits closely learns wrong labels, too.
 FOREST: Final = ForestConfig(smallest_leaf=5)
 FOLDS: Final = 5
 REPEATS: Final = 3
@@ -120,7 +120,7 @@ def opinion_of_run(folder: Path, classes: Sequence[str], object_ids: NDArray[np.
 def mean_opinion(opinions: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Return the mean of all opinions that there are of each star; NaN where there is none.
 
-    The mean, not the product: on half of EROS-1's stars it found as many wrong labels, and one sure mistake costs less.
+    The mean, not the product: area under the ROC curve 0.984 against 0.978 on half of EROS-1's stars.
     """
     stacked = np.stack(opinions)
     known = np.isfinite(stacked)
