@@ -1,6 +1,6 @@
 """Does it help or hurt to know which survey a star is from? What a survey lacks is missing, and that could tell.
 
-    python benchmarks/missingness.py --data DIR --json missingness.json [--draws 3]
+    python benchmarks/missingness.py --data DIR --json missingness.json [--labels 5%] [--draws 3]
 
 The tables with many bands, where the sources lack most of the target's features, on development draws (seeds 100, 101,
 …) and the development half of the stars. Each row learns four times: from the features as they are (NaN where a survey
@@ -95,6 +95,7 @@ def main() -> None:
     real_data = os.environ.get("LCDVT_REAL_DATA")
     parser.add_argument("--data", type=Path, default=Path(real_data) / "surveys" if real_data else None)
     parser.add_argument("--workspace", type=Path, default=Path("lcdvt-quality"))
+    parser.add_argument("--labels", default=",".join(MANY_BANDS_LABELS), help="shares of labels, with commas")
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--members", type=int, default=5)
     parser.add_argument("--jobs", type=int, default=2)
@@ -109,7 +110,7 @@ def main() -> None:
         surveys = [open_survey(each, workspace) for each in (*sources, target)]
         known = [set(survey.objects()["label"].dropna()) - {OPEN_CLASS} for survey in surveys]
         dataset, _ = put_together(surveys, sorted(set.union(*known[:-1]) & known[-1]))
-        for share in MANY_BANDS_LABELS:
+        for share in arguments.labels.split(","):
             for seed in range(FIRST_SEED, FIRST_SEED + arguments.draws):
                 budgets = [*[LabelBudget.parse("all")] * len(sources), LabelBudget.parse(share)]
                 cell = f"{cell_name(sources, target)}@{share}"
