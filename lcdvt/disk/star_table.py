@@ -58,7 +58,7 @@ def write_stars(frames: Iterator[pd.DataFrame], path: Path, suffix: str) -> None
         else whole[name].to_numpy()
         for name in whole.columns
     }
-    # Written as text, a VOTable may corrupt memory and end the process later (astropy issue 20419); in binary it does not.
+    # Written as text, a VOTable may corrupt memory and end the process later (astropy issue 20419), in binary not.
     binary = {"tabledata_format": "binary2"} if ASTROPY_FORMATS[suffix] == "votable" else {}
     Table(columns).write(path, format=ASTROPY_FORMATS[suffix], overwrite=True, **binary)
 
