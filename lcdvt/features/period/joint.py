@@ -20,8 +20,6 @@ from lcdvt.features.period.sparse import compare_periods, find_sparse_period
 
 # With fewer epochs in all, templates take the place of free harmonics.
 WELL_SAMPLED: Final = 80
-# Below this wavelength (the Balmer jump) amplitudes no longer go with wavelength as above it.
-SHORTEST_TIED: Final = 430.0
 EXPECTED_SLOPE: Final = -0.5
 REFERENCE_WAVELENGTH: Final = 600.0
 # By how much the templates' log evidence has to prefer another alias.
@@ -71,11 +69,8 @@ def _well_sampled(curves: Curves, bounds: np.ndarray, wavelengths: Floats, confi
     slope = amplitude_slope(curve, wavelengths)
     scale = (wavelengths / REFERENCE_WAVELENGTH) ** (slope if math.isfinite(slope) else EXPECTED_SLOPE)
     scale[~np.isfinite(scale)] = 1.0
-    tied = ~(wavelengths[curve.band] < SHORTEST_TIED)
-    if np.count_nonzero(tied) < WELL_SAMPLED // 2:
-        tied[:] = True
-    time = curve.time[tied]
-    mag, err = (values[tied] / scale[curve.band[tied]] for values in (curve.residual, curve.error))
+    time = curve.time
+    mag, err = (values / scale[curve.band] for values in (curve.residual, curve.error))
     found = find_period((time,), (mag,), (err,), period_range)
     if not math.isfinite(found.period):
         return found
