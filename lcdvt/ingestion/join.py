@@ -89,6 +89,8 @@ class Joining:
         if repair or not folder.survey_toml.is_file():
             write_text(folder.survey_toml, self.plan.survey.toml)
         damaged = self._damaged() if repair else set()
+        for number in damaged:
+            (folder.features / part_name(number)).unlink(missing_ok=True)  # they may not even open
         if not repair:
             self.journal.check_parts(folder.root)
         done = {record.number for record in self.journal.records} - damaged
