@@ -65,20 +65,20 @@ class Joining:
     def begin(self, workers: Workers) -> None:
         """Begin again where light curves were added or the rule is another; else keep what is made already.
 
-        What cannot be joined is refused before anything is touched. Then the objects table goes first: without it
-        nobody takes what is half old and half new for a survey.
+        What cannot be joined is refused before anything is touched. Until the last star is there the survey has no
+        objects table: nobody takes what is half old and half new for a survey.
         """
         stored = [[record.number, record.checksums] for record in self.pieces.records if record.objects]
         content = [self.rule.settings, self.rule.star_names(), stored]
         digest = hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=16).hexdigest()
-        if (self.journal.settings or {}).get("joined") == digest:
-            return
-        table = self._piece_table(workers)
-        folder = self.plan.folder
-        folder.objects.unlink(missing_ok=True)
-        shutil.rmtree(folder.new_features, ignore_errors=True)  # of an interrupted extraction from the stars of before
-        self.journal.restart(join=self.rule.settings, joined=digest)
-        self._keep(table)
+        if (self.journal.settings or {}).get("joined") != digest:
+            table = self._piece_table(workers)
+            # An interrupted extraction was of the stars of before.
+            shutil.rmtree(self.plan.folder.new_features, ignore_errors=True)
+            self.journal.restart(join=self.rule.settings, joined=digest)
+            self._keep(table)
+        if not self.journal.completed:
+            self.plan.folder.objects.unlink(missing_ok=True)
 
     def run(self, workers: Workers, progress: Progress, *, repair: bool) -> Joined:
         """Make every part of stars that the journal does not know, and with `repair` those that are damaged."""
