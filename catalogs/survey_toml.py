@@ -10,7 +10,7 @@ from lcdvt.errors import SurveyError
 SURVEY_TOML_SIZE_LIMIT: Final = 1 << 20
 """A description has a few kilobytes."""
 
-TEXT, NUMBER, WHOLE, TEXTS, NUMBERS, TABLE, TABLES = (
+TEXT, NUMBER, WHOLE, TEXTS, NUMBERS, TABLE, TABLES, YES_OR_NO = (
     "text",
     "a number",
     "a whole number",
@@ -18,6 +18,7 @@ TEXT, NUMBER, WHOLE, TEXTS, NUMBERS, TABLE, TABLES = (
     "a list of numbers",
     "a table",
     "a list of tables",
+    "true or false",
 )
 _TIME_KEYS: Final = {"system": TEXT, "zero_point": NUMBER, "scale": TEXT, "exposure": TEXT}
 _MAGNITUDE_KEYS: Final = {"kind": TEXT, "flux_zero_point": NUMBER, "constant_error": NUMBER} | dict.fromkeys(
@@ -28,7 +29,7 @@ _TOP_KEYS: Final = {
     **dict.fromkeys(("name", "title", "citation", "class_scheme"), TEXT),
     **dict.fromkeys(("bands", "class_folders"), TEXTS),
     **dict.fromkeys(("time", "magnitude", "sentinels", "classes", "wavelengths"), TABLE),
-    **{"period_range": NUMBERS, "pairing_days": NUMBER, "clean": "", "formats": ""},
+    **{"period_range": NUMBERS, "pairing_days": NUMBER, "clean": "", "formats": "", "several_ids": YES_OR_NO},
 }
 _FORMAT_KEYS: Final = {
     **dict.fromkeys(("name", "type", "separator", "comment", "head", "file_name", "id", "band"), TEXT),
@@ -59,6 +60,8 @@ def _is(value: Any, kind: str) -> bool:
             return isinstance(value, dict)
         case "a list of tables":
             return isinstance(value, list) and all(isinstance(each, dict) for each in value)
+        case "true or false":
+            return isinstance(value, bool)
     return True
 
 
@@ -136,6 +139,7 @@ def survey_from_toml(text: str, where: str) -> Survey:
             },
             class_folders=tuple(table.get("class_folders", ())),
             class_scheme=table.get("class_scheme", ""),
+            several_ids=table.get("several_ids", False),
             toml=text,
         )
     except KeyError as error:

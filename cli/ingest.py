@@ -31,6 +31,16 @@ def ingest(
         str | None,
         typer.Option(help="Match the catalogue by RA/Dec within this angle, for example 1arcsec, instead of by id."),
     ] = None,
+    join_radius: Annotated[
+        str | None,
+        typer.Option(
+            help="Make one star of light curves within this angle of each other, for example 1arcsec (ZTF's oids)."
+        ),
+    ] = None,
+    join_ids: Annotated[
+        Path | None,
+        typer.Option(help="Make stars of light curves by name: a CSV of the columns id (light curve) and star."),
+    ] = None,
     clean: Annotated[
         str | None, typer.Option(help="Cleaning rule: fats, hits or none; default: the survey's own.")
     ] = None,
@@ -55,9 +65,9 @@ def ingest(
 
     with progress_display("ingest") as progress:
         result = run(
-            *paths, survey=survey, catalog=catalog, match_radius=match_radius, clean=clean,
-            features=features.split(",") if features and "," in features else features, jobs=jobs, dask=dask,
-            name=name, data=data, force=force, repair=repair, progress=progress,
+            *paths, survey=survey, catalog=catalog, match_radius=match_radius, join_radius=join_radius,
+            join_ids=join_ids, clean=clean, jobs=jobs, dask=dask, name=name, data=data, force=force, repair=repair,
+            features=features.split(",") if features and "," in features else features, progress=progress,
         )  # fmt: skip
     print_problems(result.problems, f"see {result.folder / 'ingest.json'}")
     if repair:
@@ -78,6 +88,9 @@ def _print_summary(result: "IngestResult") -> None:
     table.add_column(justify="right")
     table.add_row("files read", str(totals["files"] - totals["files_skipped"]))
     table.add_row("files skipped", str(totals["files_skipped"]))
+    if result.joined:
+        for what, count in _joined_rows(result.joined).items():
+            table.add_row(what, str(count))
     table.add_row("objects", str(totals["objects"]))
     for reason, count in totals["dropped_objects"].items():
         table.add_row(f"  dropped: {reason}", str(count))
@@ -101,3 +114,22 @@ def _print_summary(result: "IngestResult") -> None:
         out.print(f"catalogue: {labels['catalogue']} ({what})", markup=False)
     if labels["conflicts"]:
         out.print(f"  {labels['conflicts']} ids have several classes there; the first row counts", markup=False)
+    contradicted = labels["contradicted_stars"] + (result.joined or {}).get("contradicting_labels", 0)
+    if contradicted:
+        out.print(f"{contradicted} stars have light curves with contradicting labels; none of them counts")
+    if result.neighbours:
+        out.print(
+            f"{result.neighbours} light curves lie within 1 arcsec of another: "
+            "--join-radius 1arcsec makes one star of them."
+        )
+
+
+def _joined_rows(joined: dict[str, int]) -> dict[str, int]:
+    """Return what the summary says of the joining, without what did not happen."""
+    told = {
+        "  joined to one star with another": joined["joined_light_curves"],
+        "  shifted to the star's longest light curve": joined["offsets"],
+        "  pairs kept apart, because their brightness differs": joined["kept_apart"],
+        "  without a position to join them by": joined["without_position"],
+    }
+    return {"light curves": joined["light_curves"]} | {what: count for what, count in told.items() if count}

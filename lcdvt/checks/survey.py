@@ -19,7 +19,7 @@ from lcdvt.errors import LcdvtError, first_line
 from lcdvt.features.config import FeatureConfig
 from lcdvt.names import BAND, OBJECT_ID, n_epochs_column
 from lcdvt.parallel.progress import Progress, silent
-from lcdvt.workspace.folder import PARTS, SurveyFolder, part_name, read_part
+from lcdvt.workspace.folder import PARTS, SurveyFolder, part_name, pieces_folder, read_part
 from lcdvt.workspace.journal import Journal, stored_features, while_nobody_writes
 from lcdvt.workspace.objects import hashed_ids, objects_by_part, objects_schema
 
@@ -36,6 +36,9 @@ def check_survey(folder: SurveyFolder, progress: Progress = silent) -> Checked:
         survey = _survey(folder, checked)
         journal = _journal(folder, checked)
         damaged = _check_bytes(folder, journal, checked)
+        read = pieces_folder(folder)
+        if read.progress.is_dir():  # a survey whose light curves were joined keeps them as they were read
+            _check_bytes(read, _journal(read, checked), checked)
         if survey is not None and folder.objects.is_file() and folder.objects.name not in damaged:
             try:
                 features = stored_features(journal)

@@ -4,7 +4,7 @@ import json
 import platform
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -16,21 +16,25 @@ from lcdvt.catalogs.reading.file_list import FileGroups, FileList, InputFile
 from lcdvt.catalogs.reading.files import absolute_name, list_files
 from lcdvt.catalogs.registry import find_survey
 from lcdvt.catalogs.survey import Survey
-from lcdvt.disk.atomic import UNFINISHED_SUFFIX, write_text
+from lcdvt.disk.atomic import UNFINISHED_SUFFIX, writable, write_text
 from lcdvt.epochs.clean import find_rule
 from lcdvt.errors import InputFileError, LcdvtError
 from lcdvt.features.config import Engine
 from lcdvt.ingestion.batches import Batch, batch_size, file_batches, split_streams, stream_batches
 from lcdvt.ingestion.feature_parts import put_in_place
+from lcdvt.ingestion.join import Joined, Joining
+from lcdvt.ingestion.join_rule import asked_join, stored_join
 from lcdvt.ingestion.known_objects import KnownObjects
 from lcdvt.ingestion.labels import lies_in_simulation, tables_beside
+from lcdvt.ingestion.neighbours import count_neighbours
 from lcdvt.ingestion.objects import write_objects
 from lcdvt.ingestion.part import PartTask, make_part
+from lcdvt.ingestion.piece_table import stars_of_pieces
 from lcdvt.ingestion.repair import Repair
 from lcdvt.ingestion.settings import IngestPlan, checked_name, choose_catalogue, choose_features
 from lcdvt.parallel.executors import Workers, run_batches
 from lcdvt.parallel.progress import Progress, silent
-from lcdvt.workspace.folder import PARTS, SurveyFolder, part_name, workspace_folder
+from lcdvt.workspace.folder import PARTS, SurveyFolder, part_name, pieces_folder, workspace_folder
 from lcdvt.workspace.journal import JOURNAL_FILE, Journal, PartRecord, input_key, locked, written_file
 from lcdvt.workspace.objects import objects_folder
 
@@ -52,6 +56,10 @@ class IngestResult:
     simulated: bool
     problems: list[str] = field(default_factory=list)
     repaired: list[str] = field(default_factory=list)
+    joined: dict[str, int] | None = None
+    """How many light curves became how many stars; None where each is a star of its own."""
+    neighbours: int = 0
+    """Light curves within an arcsecond of another, in a survey that gives a star several ids and is not joined."""
 
 
 def ingest(
@@ -59,6 +67,8 @@ def ingest(
     survey: str | Path | Survey | None = None,
     catalog: str | Path | None = None,
     match_radius: str | None = None,
+    join_radius: str | None = None,
+    join_ids: str | Path | None = None,
     clean: str | None = None,
     features: str | Sequence[str] | None = None,
     engine: Engine = "fast",
@@ -83,6 +93,11 @@ def ingest(
         "none" takes none.
     match_radius
         Match the catalogue by position within this angle ("1arcsec") instead of by id.
+    join_radius
+        Make one star of light curves within this angle ("1arcsec") of each other; with neither this nor `join_ids` a
+        survey is joined as it was last time, and a new one is not.
+    join_ids
+        A table that names stars: columns id (of the light curve) and star (its name).
     clean
         A cleaning rule's name instead of the survey's own; "none" keeps every valid epoch.
     features
@@ -107,7 +122,7 @@ def ingest(
         raise InputFileError("nothing to ingest: give a folder or file of light curves.")
     inputs = [Path(path) for path in paths]
     workspace = workspace_folder(data)
-    no_curves = tables_beside(inputs) | ({Path(catalog)} if catalog else set())
+    no_curves = tables_beside(inputs) | {Path(table) for table in (catalog, join_ids) if table}
     files = list_files(inputs, no_curves, workspace)
     if not files:
         raise InputFileError(f"{', '.join(map(str, inputs))} holds no files: give a folder or file of light curves.")
@@ -116,6 +131,7 @@ def ingest(
     rule = find_rule(rule_name, f"clean={clean}" if clean is not None else f"survey {described.name}")
     folder = SurveyFolder(workspace / checked_name(name or described.name))
     catalogue = choose_catalogue(inputs, catalog, match_radius, None if force else folder)
+    join = asked_join(join_radius, join_ids)
     workers = Workers(jobs, dask)
 
     with locked(folder.progress):
@@ -131,20 +147,30 @@ def ingest(
             folder=folder,
             roots=tuple(absolute_name(str(path)) for path in inputs),
             simulated=lies_in_simulation(inputs),
+            join=join or stored_join(journal),
         )
         journal.begin(plan.settings)
         plan.refuse_mixing(journal)
-        repaired = Repair(plan, journal, files).run(workers) if repair else []
-        journal.check_parts(folder.root)
-        _remove_unfinished(folder, journal)
-        added = _ingest_new(plan, journal, files, workers, progress)
-        _remove_unfinished(folder, journal)  # a cluster may have made a part twice
-        totals = journal.totals()
+        reading = journal if plan.join is None else _pieces_journal(plan)
+        repaired = Repair(plan.reading, reading, files).run(workers) if repair else []
+        reading.check_parts(plan.reading.folder.root)
+        _remove_unfinished(plan.reading.folder, reading)
+        added = _ingest_new(plan.reading, reading, files, workers, progress)
+        _remove_unfinished(plan.reading.folder, reading)  # a cluster may have made a part twice
+        totals = reading.totals()
         if totals["objects"] == 0:
             _forget(folder)
             raise LcdvtError(
                 f"nothing could be ingested from {', '.join(map(str, inputs))}: {_why_nothing(totals, added.problems)}"
             )
+        joined = None
+        if plan.join is not None:
+            reading.complete()
+            joined = _join(Joining(plan, journal, reading), workers, progress, repair=repair)
+            added.parts, added.objects = added.parts + joined.parts, joined.objects
+            repaired += joined.repaired
+            totals |= {key: journal.totals()[key] for key in ("objects", "epochs", "feature_gaps")}
+            catalogue = catalogue and catalogue.of_stars(stars_of_pieces(folder), described)
         labels = write_objects(folder, described, catalogue)
         journal.complete()
         journal.note_files({folder.objects.name: written_file(folder.objects)})
@@ -158,9 +184,22 @@ def ingest(
             simulated=plan.simulated,
             problems=added.problems,
             repaired=repaired,
+            joined=asdict(joined.summary) if joined else None,
+            neighbours=count_neighbours(folder) if described.several_ids and joined is None else 0,
         )
-        _write_summary(plan, journal, result)
+        problems = [problem for record in reading.records for problem in record.problems]
+        _write_summary(plan, journal, result, problems)
     return result
+
+
+def _pieces_journal(plan: IngestPlan) -> Journal:
+    """Open the journal of the light curves that are to be joined."""
+    folder = plan.reading.folder.progress
+    with writable(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    journal = Journal(folder)
+    journal.begin(plan.reading.settings)
+    return journal
 
 
 @dataclass
@@ -223,9 +262,10 @@ def _why_nothing(totals: dict[str, Any], problems: list[str]) -> str:
 def _forget(folder: SurveyFolder) -> None:
     for old in (folder.epochs, folder.features, folder.new_features, folder.old_features):
         shutil.rmtree(old, ignore_errors=True)
-    for file in (folder.objects, folder.survey_toml, folder.summary):
+    for file in (folder.objects, folder.pieces, folder.survey_toml, folder.summary):
         file.unlink(missing_ok=True)
-    shutil.rmtree(objects_folder(folder), ignore_errors=True)
+    for old in (objects_folder(folder), pieces_folder(folder).root):
+        shutil.rmtree(old, ignore_errors=True)
     (folder.progress / JOURNAL_FILE).unlink(missing_ok=True)
 
 
@@ -240,17 +280,27 @@ def _remove_unfinished(folder: SurveyFolder, journal: Journal) -> None:
                 part.unlink()
 
 
-def _write_summary(plan: IngestPlan, journal: Journal, result: IngestResult) -> None:
-    problems = [problem for record in journal.records for problem in record.problems]
+def _join(joining: Joining, workers: Workers, progress: Progress, *, repair: bool) -> Joined:
+    """Make stars of the light curves that are stored."""
+    folder = joining.plan.folder
+    joining.begin(workers)
+    _remove_unfinished(folder, joining.journal)
+    joined = joining.run(workers, progress, repair=repair)
+    _remove_unfinished(folder, joining.journal)
+    return joined
+
+
+def _write_summary(plan: IngestPlan, journal: Journal, result: IngestResult, problems: list[str]) -> None:
     summary = {
         "lcdvt": __version__,
         "survey": plan.survey.name,
         "citation": plan.survey.citation,
-        "settings": {key: (journal.settings or {}).get(key) for key in ("clean", "features")},
+        "settings": {key: (journal.settings or {}).get(key) for key in ("clean", "features", "join")},
         "simulated": (journal.settings or {}).get("simulated"),
         "seed": None,  # nothing in an ingest is random
         "totals": result.totals,
         "labels": result.labels,
+        "joined": result.joined,
         "problems": problems[:PROBLEMS_KEPT],
         "problems_not_listed": max(len(problems) - PROBLEMS_KEPT, 0),
         "versions": {"python": platform.python_version(), **{package: version(package) for package in _VERSIONS}},

@@ -1,6 +1,7 @@
 """Labels from a catalogue: by object id, or by position on the sky."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -11,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lcdvt.catalogs.reading.files import absolute_name
+from lcdvt.catalogs.survey import Survey
 from lcdvt.errors import InputFileError
 from lcdvt.ingestion.label_table import as_text, read_catalogue_table
 
@@ -42,6 +44,29 @@ class LabelCatalogue:
     """None: match by id."""
     conflicts: int = 0
     """How many ids have rows with different classes; the first row counts."""
+    contradicted: frozenset[str] = frozenset()
+    """Stars whose light curves have rows with different classes; none counts."""
+
+    def of_stars(self, star_of: Mapping[str, str], survey: Survey) -> "LabelCatalogue":
+        """Return the same catalogue with the star of each light curve in place of its id."""
+        if self.match_radius_arcsec is not None or self.ids is None:
+            return self
+        stars = self.ids.map(lambda piece: star_of.get(piece, piece), na_action="ignore").astype("string")
+        kept, _ = _one_row_per_id(stars, self.classes)
+        classes, contradicted = self.classes, frozenset[str]()
+        if classes is not None:
+            canonical = classes.map(survey.canonical_class, na_action="ignore")
+            several = canonical.groupby(stars).nunique() > 1
+            contradicted = frozenset(several.index[several])
+            classes = classes.mask(stars.isin(contradicted)).iloc[kept].reset_index(drop=True)
+        return replace(
+            self,
+            ids=stars.iloc[kept].reset_index(drop=True),
+            classes=classes,
+            ra=None if self.ra is None else self.ra[kept],
+            dec=None if self.dec is None else self.dec[kept],
+            contradicted=contradicted,
+        )
 
     def join(self, objects: pd.DataFrame) -> pd.DataFrame:
         """Return for each object the catalogue's class and position, missing where it has none."""
@@ -101,8 +126,8 @@ def lies_in_simulation(paths: list[Path]) -> bool:
     return any((folder / TRUTH_FILE).is_file() for place in places for folder in (place, *place.parents[:3]))
 
 
-def parse_radius(text: str) -> float:
-    """Return an angle such as "1arcsec", "0.5 arcmin" or "2arcsec" in arcseconds."""
+def parse_radius(text: str, option: str = "match_radius") -> float:
+    """Return an angle such as "1arcsec", "0.5 arcmin" or "2arcsec" in arcseconds; `option` is who asks for it."""
     from astropy.coordinates import Angle
 
     try:
@@ -110,9 +135,9 @@ def parse_radius(text: str) -> float:
             raise ValueError("no unit")
         arcsec = float(Angle(text).arcsec)
     except ValueError as error:
-        raise InputFileError(f"match_radius={text!r} is not an angle: write for example 1arcsec.") from error
+        raise InputFileError(f"{option}={text!r} is not an angle: write for example 1arcsec.") from error
     if not 0 < arcsec < 3600:
-        raise InputFileError(f"match_radius={text!r}: an angle above zero and below one degree is needed.")
+        raise InputFileError(f"{option}={text!r}: an angle above zero and below one degree is needed.")
     return arcsec
 
 

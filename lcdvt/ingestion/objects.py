@@ -61,6 +61,7 @@ def write_objects(folder: SurveyFolder, survey: Survey, catalogue: LabelCatalogu
         "match_radius": f"{radius}arcsec" if radius is not None else None,
         "labelled_by_catalogue": from_catalogue,
         "conflicts": catalogue.conflicts if catalogue else 0,
+        "contradicted_stars": len(catalogue.contradicted) if catalogue else 0,
         "catalogue_has_classes": catalogue is not None and catalogue.classes is not None,
     }
 
@@ -86,7 +87,10 @@ def _joined(objects: pa.Table, catalogue: LabelCatalogue) -> tuple[pa.Table, int
     """Put the catalogue's labels and positions in; return also how many objects it labels."""
     found = catalogue.join(objects.select([OBJECT_ID, RA, DEC]).to_pandas())
     labels = pa.array(found[SURVEY_LABEL], pa.string(), from_pandas=True)
-    columns = {SURVEY_LABEL: pc.coalesce(labels, objects[SURVEY_LABEL])}
+    own = objects[SURVEY_LABEL]
+    if catalogue.contradicted:
+        own = pc.if_else(pc.is_in(objects[OBJECT_ID], pa.array(sorted(catalogue.contradicted))), None, own)
+    columns = {SURVEY_LABEL: pc.coalesce(labels, own)}
     for axis in (RA, DEC):
         known = found[axis].to_numpy()
         columns[axis] = pa.array(np.where(np.isnan(known), objects[axis].to_numpy(), known))

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,9 +16,10 @@ from lcdvt.epochs.clean import Step
 from lcdvt.errors import InputFileError, SettingsError, WorkspaceError
 from lcdvt.features.config import Engine, FeatureConfig
 from lcdvt.features.spec import DEFAULT_FEATURES
+from lcdvt.ingestion.join_rule import JoinRule
 from lcdvt.ingestion.labels import LabelCatalogue, catalogue_beside, load_catalogue
 from lcdvt.names import OBJECT_ID
-from lcdvt.workspace.folder import PARTS, RUNS_FOLDER, SurveyFolder
+from lcdvt.workspace.folder import PARTS, RUNS_FOLDER, SurveyFolder, pieces_folder
 from lcdvt.workspace.journal import ANEW, Journal, stored_features
 
 NO_CATALOGUE: Final = "none"
@@ -45,6 +46,8 @@ class IngestPlan:
         The inputs as the user gave them: class folders are looked for from there downwards.
     simulated
         Whether the simulator made the files.
+    join
+        How light curves are joined to stars; None keeps each light curve as a star of its own.
     """
 
     survey: Survey
@@ -54,6 +57,14 @@ class IngestPlan:
     folder: SurveyFolder
     roots: tuple[str, ...]
     simulated: bool
+    join: JoinRule | None = None
+
+    @property
+    def reading(self) -> "IngestPlan":
+        """The plan by which files are read: light curves that are joined wait in a folder of their own."""
+        if self.join is None:
+            return self
+        return replace(self, folder=pieces_folder(self.folder), features=None, join=None)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -63,6 +74,7 @@ class IngestPlan:
             "clean": self.clean if isinstance(self.clean, str) else list(self.clean),
             "features": asdict(self.features) if self.features else None,
             "simulated": self.simulated,
+            "join": self.join.settings if self.join else None,
         }
 
     def refuse_mixing(self, journal: Journal) -> None:
@@ -71,6 +83,10 @@ class IngestPlan:
         changed = [key for key in ("clean", "features") if not _agree(stored.get(key), wanted[key])]
         if survey_from_toml(stored["survey"], "the stored survey.toml") != self.survey:
             changed.insert(0, "survey")
+        if self.join is not None and stored.get("join") is None:
+            raise WorkspaceError(
+                f"{journal.folder.parent} was ingested without joining light curves: {ANEW}, or name=… to keep both."
+            )
         if changed:
             raise WorkspaceError(
                 f"{journal.folder.parent} was ingested with another setting of {', '.join(changed)}: "

@@ -62,6 +62,11 @@ class SurveyFolder:
         return self.root / OBJECTS_FILE
 
     @property
+    def pieces(self) -> Path:
+        """Which light curves each star was joined from; only where they were joined."""
+        return self.root / "pieces.parquet"
+
+    @property
     def survey_toml(self) -> Path:
         """What the survey is."""
         return self.root / "survey.toml"
@@ -75,6 +80,11 @@ class SurveyFolder:
     def progress(self) -> Path:
         """The folder of the journal by which an interrupted ingest resumes."""
         return self.root / ".ingest"
+
+
+def pieces_folder(folder: SurveyFolder) -> SurveyFolder:
+    """Return where the light curves of a survey wait as they were read, before they are joined to stars."""
+    return SurveyFolder(folder.progress / "pieces")
 
 
 def part_name(number: int) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from lcdvt.catalogs.reading.file_list import InputFile
 from lcdvt.catalogs.reading.files import absolute_name
-from lcdvt.disk.atomic import writable
+from lcdvt.disk.atomic import writable, write_text
 from lcdvt.disk.checksums import file_checksum
 from lcdvt.disk.locks import alone, no_writer
 from lcdvt.errors import WorkspaceError
@@ -157,6 +157,13 @@ class Journal:
         """Record a setting that was changed later, as features are by `lcdvt extract`."""
         self._append({"change": settings})
         self.settings = (self.settings or {}) | json.loads(json.dumps(settings))
+
+    def restart(self, **settings: Any) -> None:
+        """Forget all parts but keep the settings, some of them changed; all at once, so that a kill loses neither."""
+        self.settings = (self.settings or {}) | json.loads(json.dumps(settings))
+        write_text(self.path, json.dumps({"journal": JOURNAL_VERSION, "settings": self.settings}) + "\n")
+        self.records, self.files, self.batch_objects, self.completed = [], {}, None, False
+        self._finished.clear()
 
     def note_files(self, files: Mapping[str, WrittenFile]) -> None:
         """Record files that were written again: features, repaired parts, the objects table."""

@@ -1,9 +1,10 @@
-"""Thirty-two SIGKILLs at random moments: the same command goes on, and ends with the values of an unhurt one."""
+"""Forty SIGKILLs at random moments: the same command goes on, and ends with the values of an unhurt one."""
 
 import json
 import shutil
 from pathlib import Path
 
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from helpers.fault_runs import Killer, finish, same_tables
@@ -67,6 +68,37 @@ def test_ingest(tmp_path, kind):
     finish(*command, "--data", data)
     finish(*command, "--data", tmp_path / "whole")
     same_tables(data, tmp_path / "whole")
+    (checked,) = lcdvt.verify(data=data)
+    assert checked.is_sound, checked.findings
+    assert not list(data.rglob("*.unfinished"))
+
+
+def test_ingest_that_joins_and_grows(tmp_path):
+    """Half of the stars are there and joined; with the other half all are joined again."""
+    data, whole = tmp_path / "data", tmp_path / "whole"
+    lcdvt.simulate("ztf", tmp_path / "raw", objects=120, seed=4)
+    fields = sorted((tmp_path / "raw").glob("ztf_*"))
+    lcdvt.ingest(fields[0], join_radius="1arcsec", features=["Mean", "PeriodLS"], data=data, jobs=1)
+    before = len(lcdvt.open_survey("ztf", data).objects())
+
+    def whole_or_absent() -> None:
+        nothing_but_interrupted(data)
+        try:
+            stars = lcdvt.open_survey("ztf", data).objects()
+        except WorkspaceError as error:
+            assert "not ingested" in str(error)
+            return
+        assert len(stars) in (before, 120)
+        assert set(lcdvt.open_survey("ztf", data).features()["object_id"]) == set(stars["object_id"])
+
+    command = ["ingest", tmp_path / "raw", "--join-radius", "1arcsec", "--features", "Mean,PeriodLS", "--jobs", 2]
+    Killer(data, 5, whole_or_absent).run(8, *command, "--data", data)
+    finish(*command, "--data", data)
+    finish(*command, "--data", whole)
+    # The parts that were read differ, because the files came in two lots; the stars do not.
+    epochs = [lcdvt.open_survey("ztf", each).epochs.to_table().to_pandas() for each in (data, whole)]
+    order = ["object_id", "band", "mjd"]
+    pd.testing.assert_frame_equal(*(each.sort_values(order).reset_index(drop=True) for each in epochs))
     (checked,) = lcdvt.verify(data=data)
     assert checked.is_sound, checked.findings
     assert not list(data.rglob("*.unfinished"))

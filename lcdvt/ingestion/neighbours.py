@@ -1,0 +1,30 @@
+"""How many stored stars lie so close to another that they may be one star under several ids."""
+
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lcdvt.ingestion.star_groups import close_pairs
+from lcdvt.names import DEC, RA
+from lcdvt.workspace.folder import SurveyFolder
+
+NEIGHBOUR_ARCSEC: Final = 1.0
+"""Positions of one star in a survey from the ground agree to this, two stars are hardly told apart below it."""
+OBJECTS_LOOKED_AT: Final = 1_000_000
+"""It is a hint: more objects would only cost time and memory."""
+
+
+def count_neighbours(folder: SurveyFolder) -> int:
+    """Return how many of the first million objects lie within an arcsecond of another."""
+    batches: list[pa.RecordBatch] = []
+    with pq.ParquetFile(folder.objects) as file:
+        for batch in file.iter_batches(columns=[RA, DEC]):
+            batches.append(batch)
+            if sum(each.num_rows for each in batches) >= OBJECTS_LOOKED_AT:
+                break
+    table = pa.Table.from_batches(batches)
+    ra, dec = (table[axis].to_numpy() for axis in (RA, DEC))
+    placed = np.isfinite(ra) & np.isfinite(dec) & (np.abs(dec) <= 90)
+    return int(np.unique(np.concatenate(close_pairs(ra[placed], dec[placed], NEIGHBOUR_ARCSEC))).size)
