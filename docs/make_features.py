@@ -1,7 +1,7 @@
 """Write the pages of features, one for each family: a part of `make docs`.
 
-What the values look like is measured on simulated MACHO stars with a fixed random seed, as many of each class as
-`OBJECTS` gives. That says how a feature tells classes apart, and nothing about real stars.
+What the values look like is measured on simulated stars with a fixed random seed: those of MACHO, and of the first year
+of LSST for what all bands tell together. That says how a feature tells classes apart, and nothing about real stars.
 """
 
 import tempfile
@@ -18,7 +18,10 @@ import lcdvt
 from lcdvt.features.feets.defects import REFUSED
 from lcdvt.features.table import ALL_BANDS, FEATURES, SINGLE_BAND, FeatureSpec
 
-SURVEY, OBJECTS, SEED = "macho", 900, 1
+SEED = 1
+# Survey and number of stars by family; a family not named is shown by the first.
+MACHO = ("macho", 900)
+SHOWN = {"all_bands": ("lsst", 500)}
 SHOWN_BAND = "R"
 BANDS_NEEDED = {0: "all, one value", 1: "one", 2: "two"}
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9")
@@ -37,6 +40,7 @@ FAMILIES = {
     "two_band": "Two bands",
     "period": "The period",
     "period_fourier": "Fourier parameters at the period",
+    "all_bands": "All bands together",
 }
 NOTATION = (
     "m are the magnitudes of a band, m̄ their mean, err their errors, t the times, N the number of epochs, Δ the "
@@ -44,13 +48,14 @@ NOTATION = (
 )
 
 
-def simulated(cache: Path) -> pd.DataFrame:
+def simulated(cache: Path, survey: str, objects: int) -> pd.DataFrame:
     """Return the features and classes of simulated stars; the file keeps them for the next build."""
+    cache = cache.with_stem(f"{cache.stem}-{survey}")
     if not cache.is_file():
         with tempfile.TemporaryDirectory() as scratch:
-            lcdvt.simulate(SURVEY, Path(scratch) / "raw", objects=OBJECTS, seed=SEED)
+            lcdvt.simulate(survey, Path(scratch) / "raw", objects=objects, seed=SEED)
             lcdvt.ingest(Path(scratch) / "raw", data=Path(scratch) / "data")
-            stored = lcdvt.open_survey(SURVEY, Path(scratch) / "data")
+            stored = lcdvt.open_survey(survey, Path(scratch) / "data")
             labels = stored.objects().set_index("object_id")["label"]
             stars = stored.features().set_index("object_id").join(labels)
         cache.parent.mkdir(parents=True, exist_ok=True)
@@ -87,7 +92,7 @@ def draw(values: Sequence[pd.Series], classes: Sequence[str], name: str, picture
     axes.invert_yaxis()
     axes.grid(axis="x", color="0.9")
     axes.set_axisbelow(True)
-    axes.set(xlabel=f"{name}, simulated {SURVEY.upper()}")
+    axes.set(xlabel=f"{name}, simulated")
     figure.savefig(picture, dpi=110)
     plt.close(figure)
 
@@ -124,27 +129,33 @@ def section(spec: FeatureSpec, stars: pd.DataFrame, folder: Path) -> str:
     return "\n".join([*lines, ""])
 
 
+def origin(survey: str, objects: int, stars: int) -> str:
+    """Return where the values of a page are from, and how to read its pictures."""
+    return (
+        f"The values below are those of {stars} simulated {survey.upper()} stars (`lcdvt.simulate({survey!r}, ..., "
+        f"objects={objects}, seed={SEED})`, then `lcdvt.ingest`; in the table the number of stars stands behind each "
+        f"class), made when this page was built. Features of one band are shown for {SHOWN_BAND}. A box is the middle "
+        "half of the stars, its line the median, the whiskers reach from the 5th to the 95th percentile. "
+        "**Simulated**: they show how a feature tells classes apart, and nothing about real stars."
+    )
+
+
 def write(folder: Path, cache: Path) -> None:
     """Write a page for each family into the folder, with a picture for each feature."""
-    stars = simulated(cache)
     target = folder / "features"
     target.mkdir(parents=True, exist_ok=True)
     by_family = {name: list(specs) for name, specs in groupby(FEATURES.values(), key=lambda spec: spec.family)}
     missing = set(by_family) - set(FAMILIES)
     if missing:
         raise SystemExit(f"docs/make_features.py: give the families {sorted(missing)} a title in FAMILIES.")
-    measured = (
-        f"The values below are those of {len(stars)} simulated MACHO stars (`lcdvt.simulate({SURVEY!r}, ..., "
-        f"objects={OBJECTS}, seed={SEED})`, then `lcdvt.ingest`; in the table the number of stars stands behind each "
-        f"class), made when this page was built. Features of one band are shown for {SHOWN_BAND}. A box is the middle "
-        "half of the stars, its line the median, the whiskers reach from the 5th to the 95th percentile. "
-        "**Simulated**: they show how a feature tells classes apart, and nothing about real stars."
-    )
     with mpl.rc_context({"font.size": 9}):
         mpl.use("Agg")
         for name, title in FAMILIES.items():
             specs = by_family.get(name, [])
-            text = [f"# {title}", "", NOTATION, "", measured, "", *(section(spec, stars, target) for spec in specs)]
+            survey, objects = SHOWN.get(name, MACHO)
+            stars = simulated(cache, survey, objects)
+            about = origin(survey, objects, len(stars))
+            text = [f"# {title}", "", NOTATION, "", about, "", *(section(spec, stars, target) for spec in specs)]
             (target / f"{name}.md").write_text("\n".join(text), encoding="utf-8")
     rows = ["| feature | family | what it tells |", "|---|---|---|"]
     for spec in FEATURES.values():
