@@ -93,12 +93,30 @@ def transfer_problem(surveys: list[SurveyRows], classes: tuple[str, ...]) -> Tra
     """Return what trees may learn from: scaled rows of the sources and, last, of the target."""
     *sources, target = surveys
     return TransferProblem(
-        source_x=np.concatenate([target.x[:0], *(survey.x for survey in sources)]),
+        source_x=np.concatenate([target.x[:0], *_without_telltale_gaps(sources, target)]),
         source_y=np.concatenate([target.y[:0], *(survey.y for survey in sources)]),
         target_x=target.x,
         target_y=target.y,
         classes=classes,
     )
+
+
+def _without_telltale_gaps(sources: list[SurveyRows], target: SurveyRows) -> list[NDArray[np.floating]]:
+    """Give a source's stars values of random stars of the other surveys where the whole source lacks a feature.
+
+    Trees would learn which survey a star is from by what is missing, and that tells nothing of the target's stars: a
+    forest on both surveys lost ten points of macro F1 by it. DVT leaves missing features out of its likelihood.
+    """
+    rng = np.random.default_rng(0)
+    filled = []
+    for source in sources:
+        x = source.x.copy()
+        others = np.concatenate([survey.x for survey in (*sources, target) if survey is not source])
+        for feature in np.flatnonzero(np.isnan(x).all(axis=0)):
+            known = others[:, feature]
+            x[:, feature] = rng.choice(known[~np.isnan(known)], len(x))
+        filled.append(x)
+    return filled
 
 
 def _dvt_upper_bound(task: DrawTask, rows: SurveyRows) -> NDArray[np.float64]:

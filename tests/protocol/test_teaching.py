@@ -9,10 +9,10 @@ from helpers.baseline_problems import shifted
 from lcdvt.baselines.problem import TransferProblem
 from lcdvt.baselines.rows import DVT_ENSEMBLE, DVT_TOP
 from lcdvt.baselines.self_training import SelfTrainedBoosting, confident_classes, product_of_experts
-from lcdvt.dataset.dataset import Dataset
+from lcdvt.dataset.dataset import Dataset, SurveyRows
 from lcdvt.dvt.config import TeachingConfig, preset
 from lcdvt.errors import SettingsError
-from lcdvt.protocol.draw import run_draw
+from lcdvt.protocol.draw import run_draw, transfer_problem
 from lcdvt.protocol.novelty import other_score
 from lcdvt.protocol.plan import DrawTask
 from lcdvt.protocol.teaching import first_opinions, taught_classes, tree_posterior
@@ -161,3 +161,20 @@ def test_dvt_learns_from_what_the_trees_teach():
     untaught = replace(taught, config=replace(taught.config, teaching=None))
     scores = [run_draw(task).outcomes[DVT_ENSEMBLE].score.macro_f1 for task in (taught, untaught)]
     assert scores[0] > scores[1]
+
+
+def test_what_a_whole_source_lacks_does_not_tell_trees_the_survey():
+    rng = np.random.default_rng(3)
+    one_band, many_bands, target = (
+        SurveyRows(name, rng.normal(size=(50, 3)), np.zeros(50, dtype=int)) for name in "abc"
+    )
+    one_band.x[:, 1] = np.nan
+    many_bands.x[::2, 2] = np.nan
+    problem = transfer_problem([one_band, many_bands, target], ("A", "B"))
+    given = problem.source_x[:50, 1]
+    assert set(given) <= {*many_bands.x[:, 1], *target.x[:, 1]}
+    assert len(set(given)) > 20
+    np.testing.assert_array_equal(problem.source_x[50:], many_bands.x, "a gap of single stars stays one")
+    assert np.isnan(one_band.x[:, 1]).all(), "the survey's own rows are left alone"
+    again = transfer_problem([one_band, many_bands, target], ("A", "B"))
+    np.testing.assert_array_equal(problem.source_x, again.source_x)
