@@ -1,12 +1,13 @@
 """`lcdvt features`: list the features, explain one."""
 
-import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lcdvt.cli import options
 from lcdvt.cli.console import out
+from lcdvt.cli.results import write_json
 
 if TYPE_CHECKING:
     from lcdvt.features.table import FeatureSpec
@@ -19,35 +20,34 @@ app = typer.Typer(help="List the features, or explain one.", invoke_without_comm
 @app.callback()
 def features(
     context: typer.Context,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
+    json_file: options.Json = None,
 ) -> None:
     """List every feature by family."""
     if context.invoked_subcommand is not None:
         return
-    from lcdvt.features.table import FEATURES
-
-    if as_json:
-        typer.echo(json.dumps([asdict(spec) for spec in FEATURES.values()], ensure_ascii=False, indent=2))
-        return
     from rich.table import Table
+
+    from lcdvt.features.table import FEATURES
 
     table = Table("feature", "family", "bands", "epochs ≥", "what it tells", box=None, header_style="bold")
     for spec in FEATURES.values():
         table.add_row(spec.name, spec.family, BANDS_NEEDED[spec.bands_needed], str(spec.minimum_epochs), spec.meaning)
     out.print(table)
+    if json_file:
+        write_json(json_file, [asdict(spec) for spec in FEATURES.values()])
 
 
 def _home(spec: "FeatureSpec") -> str:
     """Return where a feature is computed: one file for each family, a folder for what the period search finds."""
-    from lcdvt.features.table import ALL_BANDS
+    from lcdvt.features.spec import PERIOD_FAMILIES
 
-    return "lcdvt/features/period/" if spec.bands_needed == ALL_BANDS else f"lcdvt/features/families/{spec.family}.py"
+    return "lcdvt/features/period/" if spec.family in PERIOD_FAMILIES else f"lcdvt/features/families/{spec.family}.py"
 
 
 @app.command()
 def show(
     name: Annotated[str, typer.Argument(help="A feature's name, such as Eta_e.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print the row as JSON.")] = False,
+    json_file: options.Json = None,
 ) -> None:
     """Explain one feature: definition, reference, meaning."""
     from lcdvt.features.feets.defects import REFUSED
@@ -55,9 +55,6 @@ def show(
     from lcdvt.features.table import ALL_BANDS
 
     spec = feature_spec(name)
-    if as_json:
-        typer.echo(json.dumps(asdict(spec), ensure_ascii=False, indent=2))
-        return
     out.print(spec.name, style="bold", highlight=False)
     rows = {
         "tells": spec.meaning,
@@ -72,3 +69,5 @@ def show(
         del rows["engine feets"]
     for label, text in rows.items():
         out.print(f"{label:>12}  {text}", markup=False, highlight=False)
+    if json_file:
+        write_json(json_file, asdict(spec))

@@ -52,7 +52,7 @@ def test_the_commands_print_odd_names(tmp_path, workspace, lcdvt):
     assert (missing.returncode, "[/b]none does not exist" in missing.stderr) == (2, True)
 
 
-@pytest.mark.parametrize("arguments", [["surveys"], ["features"], ["features", "--json"], ["surveys", "show", "macho"]])
+@pytest.mark.parametrize("arguments", [["surveys"], ["features"], ["surveys", "show", "macho"]])
 def test_a_reader_that_leaves_early_does_no_harm(arguments):
     reading, writing = os.pipe()
     os.close(reading)

@@ -11,10 +11,13 @@ from lcdvt.errors import SettingsError
 from lcdvt.features.table import FEATURES
 
 
-def test_the_list_names_every_feature() -> None:
-    result = CliRunner().invoke(app, ["--json"])
+def test_the_list_names_every_feature(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["--json", str(tmp_path / "features.json")])
     assert result.exit_code == 0
-    assert [row["name"] for row in json.loads(result.stdout)] == list(FEATURES)
+    written = json.loads((tmp_path / "features.json").read_text(encoding="utf-8"))
+    assert [row["name"] for row in written] == list(FEATURES)
+    assert CliRunner().invoke(app, ["show", "Std", "--json", str(tmp_path / "std.json")]).exit_code == 0
+    assert json.loads((tmp_path / "std.json").read_text(encoding="utf-8"))["name"] == "Std"
 
 
 @pytest.mark.parametrize(
@@ -50,3 +53,4 @@ def test_the_place_that_is_named_exists() -> None:
     root = Path(__file__).parents[2]
     for spec in FEATURES.values():
         assert (root / _home(spec)).exists(), spec.name
+    assert _home(FEATURES["DRW_tau"]) == "lcdvt/features/families/all_bands.py"
