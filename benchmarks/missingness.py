@@ -22,7 +22,6 @@ from quality import DEFAULT, MANY_BANDS, MANY_BANDS_LABELS, OPEN_CLASS, cell_nam
 from rich.console import Console
 from rich.table import Table
 
-from lcdvt.baselines.problem import TransferProblem
 from lcdvt.baselines.rows import DVT_ENSEMBLE, predict_target
 from lcdvt.dataset.dataset import Dataset
 from lcdvt.dataset.draws import LabelBudget
@@ -30,7 +29,7 @@ from lcdvt.dvt.config import preset
 from lcdvt.evaluate import score
 from lcdvt.features.spec import DEFAULT_FEATURES
 from lcdvt.parallel.executors import Workers, run_batches
-from lcdvt.protocol.draw import run_draw
+from lcdvt.protocol.draw import run_draw, transfer_problem
 from lcdvt.protocol.plan import DrawTask
 from lcdvt.protocol.transfer import put_together
 from lcdvt.workspace.survey import open_survey
@@ -66,13 +65,6 @@ VARIANTS: dict[str, Callable[[Dataset], Dataset]] = {
 }
 
 
-def with_gaps(dataset: Dataset, drawn: np.ndarray) -> TransferProblem:
-    """Return what trees would learn from if the gaps were left."""
-    *sources, target = dataset.survey_rows(dataset.fit_scaler(), drawn)
-    x, y = (np.concatenate(parts) for parts in zip(*((rows.x, rows.y) for rows in sources), strict=True))
-    return TransferProblem(x, y, target.x, target.y, dataset.classes)
-
-
 def score_rows(members: int, work: tuple[str, Dataset, np.ndarray, int]) -> dict[str, dict[str, float]]:
     """Return row → variant → macro F1 of one draw on the development half."""
     _, dataset, drawn, seed = work
@@ -84,8 +76,10 @@ def score_rows(members: int, work: tuple[str, Dataset, np.ndarray, int]) -> dict
         seen = task.scored & ~np.array([is_unseen(each) for each in ids])
         for row in ROWS:
             found[row][name] = 100 * score(task.truth, result.probabilities[row], dataset.classes, seen).macro_f1
+    rows = dataset.survey_rows(dataset.fit_scaler(), drawn)
+    gaps_left = transfer_problem(rows, dataset.classes, fill_gaps=False)
     for row in set(ROWS) - {DVT_ENSEMBLE}:
-        probability = predict_target(row, with_gaps(dataset, drawn), seed, task.truth)
+        probability = predict_target(row, gaps_left, seed, task.truth)
         found[row][GAPS_LEFT] = 100 * score(task.truth, probability, dataset.classes, seen).macro_f1
     found[DVT_ENSEMBLE][GAPS_LEFT] = float("nan")
     return found

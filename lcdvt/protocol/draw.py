@@ -89,11 +89,20 @@ def run_draw(task: DrawTask) -> DrawResult:
     )
 
 
-def transfer_problem(surveys: list[SurveyRows], classes: tuple[str, ...]) -> TransferProblem:
-    """Return what trees may learn from: scaled rows of the sources and, last, of the target."""
+def transfer_problem(surveys: list[SurveyRows], classes: tuple[str, ...], *, fill_gaps: bool = True) -> TransferProblem:
+    """Return what rivals may learn from: scaled rows of the sources and, last, of the target.
+
+    Parameters
+    ----------
+    surveys, classes
+        Scaled rows with the drawn labels, and the names of the classes.
+    fill_gaps
+        Whether features that a whole source lacks get values; missing, they would tell trees the survey.
+    """
     *sources, target = surveys
+    rows = _without_telltale_gaps(sources, target) if fill_gaps else [source.x for source in sources]
     return TransferProblem(
-        source_x=np.concatenate([target.x[:0], *_without_telltale_gaps(sources, target)]),
+        source_x=np.concatenate([target.x[:0], *rows]),
         source_y=np.concatenate([target.y[:0], *(survey.y for survey in sources)]),
         target_x=target.x,
         target_y=target.y,
