@@ -235,6 +235,8 @@ def _ingest_new(plan: IngestPlan, journal: Journal, files: FileList, workers: Wo
         record = part.commit()
         journal.add(record)
         added.take(record)
+        if total is not None and added.objects > total:
+            total = None  # a file may hold many objects: how many there will be nobody knows
         progress(added.objects, total, f"{len(added.problems)} problems" if added.problems else "")
     return added
 

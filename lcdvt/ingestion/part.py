@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lcdvt.catalogs.reading.curves import RawObject
+from lcdvt.catalogs.reading.dates_beside import is_table_of_dates
 from lcdvt.catalogs.reading.files import MEMBER_SEPARATOR, absolute_name
 from lcdvt.catalogs.reading.reader import read_pieces
 from lcdvt.catalogs.survey import Survey
@@ -116,6 +117,12 @@ class MadePart:
         record.objects = len(self.object_ids)
 
 
+def _files_of_curves(survey: Survey, batch: Batch) -> set[str]:
+    """Return the files of a batch that should hold objects: all but tables of exposures."""
+    shown = {piece.shown for piece in batch.pieces}
+    return {name for name in shown if not any(is_table_of_dates(form, name) for form in survey.formats)}
+
+
 def make_part(plan: IngestPlan, task: PartTask) -> MadePart:
     """Read, arrange, clean and write one batch; the files wait under temporary names for `commit`."""
     batch = task.batch
@@ -131,7 +138,7 @@ def make_part(plan: IngestPlan, task: PartTask) -> MadePart:
         finished_inputs=[input_key(file) for file in batch.finished_inputs],
         stream=[input_key(batch.stream[0]), batch.stream[1]] if batch.stream else None,
         files=len(batch.finished_inputs) if is_piece_of_table else len({piece.name for piece in batch.pieces}),
-        files_skipped=len({piece.shown for piece in batch.pieces} - files_with_objects),
+        files_skipped=len(_files_of_curves(plan.survey, batch) - files_with_objects),
         objects=len(block.objects),
         epochs_read=epochs_read,
         epochs=block.mjd.size,

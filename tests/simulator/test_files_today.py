@@ -129,7 +129,16 @@ def test_lsst_files_have_their_dates_in_the_table_of_visits(simulated):
 
 @pytest.mark.parametrize("survey", TODAY)
 def test_ingest_tells_the_survey_and_finds_every_star_with_its_class(simulated, tmp_path, survey):
-    lcdvt.ingest(simulated[survey], jobs=1, features="none", data=tmp_path)
+    shown = []
+    result = lcdvt.ingest(
+        simulated[survey],
+        jobs=1,
+        features="none",
+        data=tmp_path,
+        progress=lambda done, total, note="": shown.append((done, total)),
+    )
+    assert result.totals["files_skipped"] == 0, "a table of exposures holds no stars and is no file to skip"
+    assert all(total is None or done <= total for done, total in shown)
     stored = lcdvt.open_survey(survey, data=tmp_path)
     assert stored.is_simulated
     objects = stored.objects().set_index("object_id")
