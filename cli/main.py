@@ -22,15 +22,12 @@ from lcdvt.cli.train import train
 from lcdvt.cli.transfer import ensemble, transfer
 from lcdvt.cli.tune import tune
 from lcdvt.cli.verify import verify
-from lcdvt.cli.wording import in_options
+from lcdvt.cli.wording import EXIT_INTERRUPTED, INTERRUPTED, in_options
 from lcdvt.errors import LcdvtError
 from lcdvt.parallel.memory import FRUGAL_ARROW, keep_freed_memory
 
 EXIT_USER_ERROR = 2
 """What command lines use for wrong usage."""
-EXIT_INTERRUPTED = 130
-"""128 + SIGINT, as shells have it."""
-INTERRUPTED = "lcdvt: interrupted; what was finished is kept, run the same command again to go on."
 
 app = typer.Typer(
     name="lcdvt",

@@ -7,6 +7,9 @@ called `--force` and `--labels 5%`.
 import re
 from typing import Final
 
+EXIT_INTERRUPTED: Final = 130
+"""128 + SIGINT, as shells have it."""
+INTERRUPTED: Final = "lcdvt: interrupted; what was finished is kept, run the same command again to go on."
 OPTIONS: Final = (
     "augment catalog classes clean dask data device engine features force format html jobs join_ids join_radius labels "
     "like match_radius members mode n name noise objects out per_class period_range preset repair repeats rows scaling "

@@ -108,3 +108,21 @@ def test_ctrl_c_inside_a_compiled_function_is_an_interruption_too(monkeypatch, c
     monkeypatch.setattr(main, "app", broken)
     with pytest.raises(SystemError):
         main.main()
+
+
+def test_an_interruption_while_python_imports_is_one_sentence():
+    code = (
+        "import sys\n"
+        "class Interrupted:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'lcdvt.cli.main':\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupted())\n"
+        "from importlib.metadata import entry_points\n"
+        "entry_points(group='console_scripts')['lcdvt'].load()()"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert answer.returncode == 130
+    assert (
+        answer.stderr.strip() == "lcdvt: interrupted; what was finished is kept, run the same command again to go on."
+    )
