@@ -21,7 +21,7 @@ from lcdvt.features.table import ALL_BANDS, FEATURES, SINGLE_BAND, FeatureSpec
 SEED = 1
 # Survey and number of stars by family; a family not named is shown by the first.
 MACHO = ("macho", 900)
-SHOWN = {"all_bands": ("lsst", 500)}
+SHOWN = {"all_bands": ("lsst", 200)}
 SHOWN_BAND = "R"
 BANDS_NEEDED = {0: "all, one value", 1: "one", 2: "two"}
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9")
