@@ -6,7 +6,7 @@ The built-in surveys and a user's own are written in the same TOML (`lcdvt.catal
 
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -20,6 +20,8 @@ JULIAN_SYSTEMS: Final = ("JD", "HJD", "BJD")
 MODIFIED_SYSTEMS: Final = ("MJD", "HMJD", "BMJD")
 ANY_DAYS: Final = "days"
 TIME_SCALES: Final = ("utc", "tai", "tt", "tdb", "tcb", "tcg", "ut1", "local")
+CONVERTED_SCALES: Final = ("utc", "tai", "tt", "tdb", "tcb")
+STORED_SCALE: Final = "tdb"
 TABLE_TYPES: Final = ("parquet", "fits", "votable", "json", "avro")
 EXPOSURE_MOMENTS: Final = ("", "start", "middle")
 MAGNITUDE_KINDS: Final = ("calibrated", "instrumental", "flux")
@@ -42,6 +44,12 @@ class TimeSystem:
     scale: str = "utc"
     exposure: str = ""
     """Which moment of the exposure the date is: its start or its middle; empty where nobody says."""
+    exposure_seconds: float = 0.0
+    """How long an exposure is, where the date is that of its start."""
+    convert: bool = False
+    """Whether dates are brought to the barycentre and to TDB: only where system and scale are vouched for."""
+    source: str = field(default="", compare=False)
+    """Who says so."""
 
     def __post_init__(self) -> None:
         shorthand = re.fullmatch(r"([A-Z]+)\s*[-−]\s*([0-9.]+)", self.system)
@@ -55,6 +63,34 @@ class TimeSystem:
         known = (*JULIAN_SYSTEMS, *MODIFIED_SYSTEMS, ANY_DAYS)
         if self.system not in known:
             raise SurveyError(f"time.system = {self.system!r} is not known: use one of {', '.join(known)}.")
+        if not 0 <= self.exposure_seconds < math.inf:
+            raise SurveyError(f"time.exposure_seconds = {self.exposure_seconds}: zero or more seconds.")
+        if self.convert and (self.system == ANY_DAYS or self.scale not in CONVERTED_SCALES):
+            raise SurveyError(
+                f"time.convert = true: dates in {self.system} ({self.scale}) cannot be converted; that needs a date in "
+                f"one of {', '.join(CONVERTED_SCALES)}."
+            )
+
+    @property
+    def observer(self) -> str:
+        """Where the light is when it is this late: at the Earth, the Sun or the barycentre."""
+        return {"H": "sun", "B": "barycentre"}.get(self.system[0], "earth")
+
+    @property
+    def stored_scale(self) -> str:
+        """The scale of the stored dates."""
+        return STORED_SCALE if self.convert else self.scale
+
+    @property
+    def stored(self) -> str:
+        """Say in words what the stored dates are."""
+        if not self.convert:
+            return f"as in the files: {self.describe()}, as MJD"
+        if self.observer == "barycentre":
+            return "MJD, barycentric, TDB"
+        middle = ", middle of the exposure" if self.exposure else ""
+        where = "heliocentric" if self.observer == "sun" else "at the Earth"
+        return f"MJD, barycentric, TDB{middle}; {where} for stars whose files give no position"
 
     @property
     def offset_to_mjd(self) -> float:
@@ -65,7 +101,8 @@ class TimeSystem:
         """Say the time system in words."""
         zero = f" − {self.zero_point:.10g}" if self.zero_point else ""
         moment = f", {self.exposure} of the exposure" if self.exposure else ""
-        return f"{self.system}{zero} ({self.scale}{moment})"
+        length = f" of {self.exposure_seconds:g} s" if self.exposure_seconds else ""
+        return f"{self.system}{zero} ({self.scale}{moment}{length})"
 
 
 @dataclass(frozen=True)
@@ -359,9 +396,14 @@ class Survey:
 
     def time_shift(self, form: Format) -> float:
         """Return the days from a date in this format to one in the survey's own system."""
+        return self.time_of(form).offset_to_mjd - self.time.offset_to_mjd if form.time_system else 0.0
+
+    def time_of(self, form: Format) -> TimeSystem:
+        """Return the time system of this format's dates."""
         if not form.time_system:
-            return 0.0
-        return TimeSystem(form.time_system).offset_to_mjd - self.time.offset_to_mjd
+            return self.time
+        system = TimeSystem(form.time_system)
+        return replace(self.time, system=system.system, zero_point=system.zero_point)
 
     def is_flux(self, form: Format) -> bool:
         """Say whether this format's numbers are fluxes."""

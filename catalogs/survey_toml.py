@@ -20,7 +20,10 @@ TEXT, NUMBER, WHOLE, TEXTS, NUMBERS, TABLE, TABLES, YES_OR_NO = (
     "a list of tables",
     "true or false",
 )
-_TIME_KEYS: Final = {"system": TEXT, "zero_point": NUMBER, "scale": TEXT, "exposure": TEXT}
+_TIME_KEYS: Final = {
+    **dict.fromkeys(("system", "scale", "exposure", "source"), TEXT),
+    **{"zero_point": NUMBER, "exposure_seconds": NUMBER, "convert": YES_OR_NO},
+}
 _MAGNITUDE_KEYS: Final = {"kind": TEXT, "flux_zero_point": NUMBER, "constant_error": NUMBER} | dict.fromkeys(
     ("error_scale", "error_floor"), NUMBER
 )

@@ -54,6 +54,8 @@ class RawCurves:
     """How many objects were skipped, by reason."""
     dropped_epochs: Counter[str] = field(default_factory=Counter)
     """How many epochs the survey itself marks as not to be used, by mark."""
+    notes: Counter[str] = field(default_factory=Counter)
+    """What else is to be known of what was read, with how many light curves or epochs it is about."""
 
 
 def assemble(
@@ -157,6 +159,7 @@ def join_curves(parts: Iterable[RawCurves]) -> RawCurves:
     problems: list[str] = []
     dropped: Counter[str] = Counter()
     dropped_epochs: Counter[str] = Counter()
+    notes: Counter[str] = Counter()
     pieces: list[RawEpochs] = []
     shifts: list[int] = []
     for part in parts:
@@ -165,12 +168,13 @@ def join_curves(parts: Iterable[RawCurves]) -> RawCurves:
         problems.extend(part.problems)
         dropped.update(part.dropped_objects)
         dropped_epochs.update(part.dropped_epochs)
+        notes.update(part.notes)
         pieces.append(part.epochs)
     if not pieces:
         return RawCurves([], no_curves("").epochs)
     if len(pieces) == 1:
-        return RawCurves(objects, pieces[0], problems, dropped, dropped_epochs)
+        return RawCurves(objects, pieces[0], problems, dropped, dropped_epochs, notes)
     sizes = [piece.time.size for piece in pieces]
     joined = RawEpochs(*(np.concatenate(column) for column in zip(*pieces, strict=True)))
     shifted = joined.object_index + np.repeat(np.array(shifts, dtype=np.int32), sizes)
-    return RawCurves(objects, joined._replace(object_index=shifted), problems, dropped, dropped_epochs)
+    return RawCurves(objects, joined._replace(object_index=shifted), problems, dropped, dropped_epochs, notes)

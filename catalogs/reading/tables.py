@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from lcdvt.catalogs.reading.barycentre import in_stored_time
 from lcdvt.catalogs.reading.curves import (
     UNKNOWN_BAND,
     RawCurves,
@@ -191,7 +192,8 @@ def _curves(survey: Survey, match: Match, table: pa.Table, name: str) -> RawCurv
             for flag in form.flags
         ]
         epochs, flagged = without_flagged(form, epochs, marks, object_index)
-    return RawCurves(objects, epochs, problems, dropped, flagged)
+    epochs, notes = in_stored_time(survey, form, objects, epochs)
+    return RawCurves(objects, epochs, problems, dropped, flagged, notes)
 
 
 def _has_word(table: pa.Table, flag: Flag) -> NDArray[np.bool_]:

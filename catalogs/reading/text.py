@@ -8,6 +8,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from lcdvt.catalogs.reading.barycentre import in_stored_time
 from lcdvt.catalogs.reading.curves import BROKEN_LINE, UNKNOWN_BAND, RawCurves, assemble, bands_of_rows
 from lcdvt.catalogs.reading.detect import TextFile, TextLayout, separator_byte
 from lcdvt.catalogs.reading.scan import LINE_FAULTS, Scan, scan_texts
@@ -79,8 +80,9 @@ def read_texts(survey: Survey, files: Sequence[TextFile]) -> RawCurves:
             for flag in form.flags
         ]
         epochs, flagged = without_flagged(form, epochs, marks, found.object_index)
+    epochs, notes = in_stored_time(survey, form, found.objects, epochs)
     sentences = [problem for _, problem in sorted(told, key=lambda one: one[0])]
-    return RawCurves(found.objects, epochs, sentences, dropped, flagged)
+    return RawCurves(found.objects, epochs, sentences, dropped, flagged, notes)
 
 
 def _has_word(flag: Flag, form: Format, scan: Scan) -> NDArray[np.bool_]:

@@ -205,7 +205,15 @@ def epochs_metadata(survey: Survey) -> dict[str, str]:
         "lcdvt.version": __version__,
         "lcdvt.survey": survey.name,
         "lcdvt.citation": survey.citation,
-        "lcdvt.time": json.dumps({"column": MJD, "from": survey.time.describe(), "scale": survey.time.scale}),
+        "lcdvt.time": json.dumps(
+            {
+                "column": MJD,
+                "from": survey.time.describe(),
+                "stored": survey.time.stored,
+                "scale": survey.time.stored_scale,
+            },
+            ensure_ascii=False,
+        ),
         "lcdvt.units": json.dumps(UNITS),
         "lcdvt.magnitude": survey.magnitude_kind,
         # The convention by which astropy and others find units in Parquet (VOParquet).

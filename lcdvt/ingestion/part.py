@@ -144,6 +144,7 @@ def make_part(plan: IngestPlan, task: PartTask) -> MadePart:
         epochs=block.mjd.size,
         dropped_epochs=dict(block.dropped_epochs),
         dropped_objects=dict(block.dropped_objects),
+        notes=dict(curves.notes),
         problems=curves.problems,
         left_out=block.left_out,
     )

@@ -1,5 +1,7 @@
 """Surveys as data: built in, described by a user, wrongly described, and told from their files."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -173,3 +175,16 @@ def test_a_survey_s_own_names_come_before_its_scheme():
 
 def test_a_zero_point_of_dates_is_said_with_all_its_digits() -> None:
     assert find_survey("asas").time.describe().startswith("HJD − 2450000 (")
+
+
+def test_the_docs_table_of_dates_has_every_survey_with_its_source():
+    docs = Path(__file__).parents[2] / "docs"
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import make_surveys; print(make_surveys.table_of_dates())"
+    answer = subprocess.run([sys.executable, "-c", code, str(docs)], capture_output=True, encoding="utf-8", check=True)
+    rows = {line.split("`")[1]: line for line in answer.stdout.splitlines()[2:]}
+    assert list(rows) == list(builtin_names())
+    assert "JD (utc); HJD" not in rows["asassn"]
+    assert "HJD (utc); JD (utc)" in rows["asassn"]
+    assert rows["gaia-alerts"].split(" | ")[2].startswith("as in the files: JD (tcb)")
+    for name, row in rows.items():
+        assert find_survey(name).time.source in row

@@ -22,6 +22,7 @@ from helpers.today_files import (
     sky_patrol_text,
     ztf_csv_text,
 )
+from helpers.today_surveys import in_the_file_s_time
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,9 +60,10 @@ def read(content: str | bytes, name: str, survey: str) -> EpochBlock:
     table = peek(head, content)
     claims = [found for found in builtin_surveys() if isinstance(match_survey(found, name, head, table), Match)]
     assert [found.name for found in claims] == [survey]
-    curves = read_file(claims[0], content, name)
+    survey_as_written = in_the_file_s_time(claims[0])
+    curves = read_file(survey_as_written, content, name)
     assert curves.problems == []
-    return block_from_raw(claims[0], curves)
+    return block_from_raw(survey_as_written, curves)
 
 
 def same(block: EpochBlock, expected: list[tuple[float, ...]]) -> None:
@@ -258,7 +260,10 @@ def test_rubin_s_forced_sources_find_their_dates_in_the_table_of_visits(on, tabl
     result = lcdvt.ingest(tmp_path / "in", clean="none", features="none", jobs=1)
     assert result.problems == []
     (epochs,) = lcdvt.open_survey("lsst").iter_epochs()
-    assert epochs[["object_id", "band", "mjd"]].to_numpy().tolist() == [["1", "g", 60982.5], ["1", "r", 60982.25]]
+    assert epochs[["object_id", "band"]].to_numpy().tolist() == [["1", "g"], ["1", "r"]]
+    from_tai = 32.184 / 86400  # without a position, dates stay at the Earth
+    assert epochs["mjd"].tolist() == pytest.approx([60982.5 + from_tai, 60982.25 + from_tai], abs=1e-7)
+    assert result.totals["notes"] == {"light curves without a position: dates at the Earth, not barycentric": 2}
     assert result.totals["dropped_epochs"] == {"missing value or sentinel": 1}
 
 
