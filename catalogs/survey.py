@@ -323,6 +323,8 @@ class Survey:
     time: TimeSystem = TimeSystem()
     magnitude_kind: str = "calibrated"
     flux_zero_point: float = 25.0
+    """The magnitude of flux 1; stored fluxes of all formats are brought to it."""
+    flux_unit: str = field(default="", compare=False)
     constant_error: float | None = None
     # How files are read does not depend on these three, so that a survey stored without them can still be added to.
     error_scale: float = field(default=1.0, compare=False)
@@ -404,6 +406,23 @@ class Survey:
             return self.time
         system = TimeSystem(form.time_system)
         return replace(self.time, system=system.system, zero_point=system.zero_point)
+
+    @cached_property
+    def keeps_flux(self) -> bool:
+        """Say whether the epochs table has fluxes: some format gives them."""
+        return any(self.is_flux(form) for form in self.formats if not form.refused)
+
+    @property
+    def magnitudes_in_words(self) -> str:
+        """What the stored magnitudes are, and whether fluxes stand beside them."""
+        if not self.keeps_flux:
+            return self.magnitude_kind
+        some = "" if self.magnitude_kind == "flux" else f"{self.magnitude_kind}; for files of fluxes "
+        unit = f" in {self.flux_unit}" if self.flux_unit else ""
+        return (
+            f"{some}asinh magnitudes (flux 1{unit} is magnitude {self.flux_zero_point:g}), softened by the star's "
+            "median flux error in the band; the fluxes are kept beside them, those of zero or below, too"
+        )
 
     def is_flux(self, form: Format) -> bool:
         """Say whether this format's numbers are fluxes."""

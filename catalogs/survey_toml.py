@@ -24,9 +24,10 @@ _TIME_KEYS: Final = {
     **dict.fromkeys(("system", "scale", "exposure", "source"), TEXT),
     **{"zero_point": NUMBER, "exposure_seconds": NUMBER, "convert": YES_OR_NO},
 }
-_MAGNITUDE_KEYS: Final = {"kind": TEXT, "flux_zero_point": NUMBER, "constant_error": NUMBER} | dict.fromkeys(
-    ("error_scale", "error_floor"), NUMBER
-)
+_MAGNITUDE_KEYS: Final = {
+    **dict.fromkeys(("kind", "flux_unit"), TEXT),
+    **dict.fromkeys(("flux_zero_point", "constant_error", "error_scale", "error_floor"), NUMBER),
+}
 _SENTINEL_KEYS: Final = {"mag": NUMBERS, "err": NUMBERS}
 _TOP_KEYS: Final = {
     **dict.fromkeys(("name", "title", "citation", "class_scheme"), TEXT),
@@ -128,6 +129,7 @@ def survey_from_toml(text: str, where: str) -> Survey:
             time=TimeSystem(**time),
             magnitude_kind=magnitude.get("kind", "calibrated"),
             flux_zero_point=float(magnitude.get("flux_zero_point", 25.0)),
+            flux_unit=magnitude.get("flux_unit", ""),
             constant_error=magnitude.get("constant_error"),
             error_scale=float(magnitude.get("error_scale", 1.0)),
             error_floor=float(magnitude.get("error_floor", 0.01)),

@@ -54,7 +54,7 @@ def show(
     table.add_row("dates", "; ".join(dict.fromkeys([survey.time.describe(), *systems])))
     table.add_row("stored dates", survey.time.stored)
     table.add_row("dates' source", survey.time.source or "(none given)")
-    table.add_row("magnitudes", survey.magnitude_kind)
+    table.add_row("magnitudes", survey.magnitudes_in_words)
     table.add_row("no value", f"magnitude {_values(survey.mag_sentinels)}, error {_values(survey.err_sentinels)}")
     table.add_row("periods", f"{survey.period_range[0]:g} to {survey.period_range[1]:g} days")
     table.add_row(

@@ -20,7 +20,7 @@ def section(survey: Survey) -> str:
         "cite": survey.citation,
         "bands": " ".join(survey.bands) + (" (blue to red)" if len(survey.bands) > 1 else ""),
         "dates": f"{dates_of(survey)}; stored: {survey.time.stored}",
-        "magnitudes": survey.magnitude_kind,
+        "magnitudes": survey.magnitudes_in_words,
         "stands for no value": f"magnitude {values(survey.mag_sentinels)}, error {values(survey.err_sentinels)}",
         "periods searched": f"{survey.period_range[0]:g} to {survey.period_range[1]:g} days",
         "cleaning": f"`{clean}`",

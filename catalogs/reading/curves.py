@@ -30,6 +30,8 @@ class RawObject(NamedTuple):
     """The band of a one-band file, so that a star's B and R files are no duplicates of each other."""
     joined: bool = False
     """Whether other files may hold more of the same star in the same band."""
+    in_flux: bool = False
+    """Whether its magnitudes and errors, as read, are fluxes of the survey's zero point."""
 
 
 class RawEpochs(NamedTuple):
@@ -39,6 +41,7 @@ class RawEpochs(NamedTuple):
     band_index: NDArray[np.int8]
     time: NDArray[np.float64]
     mag: NDArray[np.float64]
+    """Or flux, for an object that is `in_flux`."""
     err: NDArray[np.float64]
 
 

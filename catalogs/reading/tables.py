@@ -193,6 +193,8 @@ def _curves(survey: Survey, match: Match, table: pa.Table, name: str) -> RawCurv
         ]
         epochs, flagged = without_flagged(form, epochs, marks, object_index)
     epochs, notes = in_stored_time(survey, form, objects, epochs)
+    if survey.is_flux(form):
+        objects = [one._replace(in_flux=True) for one in objects]
     return RawCurves(objects, epochs, problems, dropped, flagged, notes)
 
 

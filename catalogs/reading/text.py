@@ -81,6 +81,8 @@ def read_texts(survey: Survey, files: Sequence[TextFile]) -> RawCurves:
         ]
         epochs, flagged = without_flagged(form, epochs, marks, found.object_index)
     epochs, notes = in_stored_time(survey, form, found.objects, epochs)
+    if survey.is_flux(form):
+        found.objects = [one._replace(in_flux=True) for one in found.objects]
     sentences = [problem for _, problem in sorted(told, key=lambda one: one[0])]
     return RawCurves(found.objects, epochs, sentences, dropped, flagged, notes)
 

@@ -1,9 +1,10 @@
 """One batch becomes one part: read, arrange, clean, write. Runs in a worker, touches nothing else."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
 import numpy as np
@@ -27,6 +28,8 @@ from lcdvt.names import BAND, DEC, OBJECT_ID, RA, SOURCE, SURVEY_LABEL, n_epochs
 from lcdvt.workspace.folder import SurveyFolder, part_name, write_part
 from lcdvt.workspace.journal import PartRecord, input_key
 from lcdvt.workspace.objects import PART, objects_folder
+
+FLUXES_BELOW_ZERO: Final = "fluxes of zero or below, kept"
 
 
 @dataclass(frozen=True)
@@ -144,7 +147,7 @@ def make_part(plan: IngestPlan, task: PartTask) -> MadePart:
         epochs=block.mjd.size,
         dropped_epochs=dict(block.dropped_epochs),
         dropped_objects=dict(block.dropped_objects),
-        notes=dict(curves.notes),
+        notes=dict(curves.notes + Counter({FLUXES_BELOW_ZERO: int(np.count_nonzero(block.fluxes()[0] <= 0))})),
         problems=curves.problems,
         left_out=block.left_out,
     )

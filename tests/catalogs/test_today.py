@@ -12,10 +12,12 @@ import itertools
 import json
 import math
 import re
+import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import lcdvt
@@ -25,6 +27,7 @@ from lcdvt.ingestion.new_survey import new_survey
 
 Row = tuple[str, str, float, float, float]
 Rows = Callable[[Path], Iterable[Row]]
+Epoch = tuple[float, float, float]
 JD, POGSON = 2_400_000.5, 2.5 / math.log(10)
 A_SECOND = 1 / 86400  # an MJD in UTC says nothing finer on the day of a leap second
 
@@ -52,10 +55,21 @@ def bare(path: Path) -> Iterator[list[float]]:
     return ([float(value) for value in line.split()] for line in text_of(path).splitlines() if line.strip())
 
 
-def from_flux(flux: float, err: float, zero_point: float) -> tuple[float, float]:
-    if not flux > 0:
-        return math.nan, math.nan
-    return zero_point - 2.5 * math.log10(flux), POGSON * err / flux
+ZERO_POINTS = {"atlas": 23.9, "lsst": 31.4, "ztf-forced": 23.9, "tess": 20.44, "kepler": 25.10}
+"""The surveys of fluxes: their rows are fluxes of this zero point."""
+
+
+def in_asinh_magnitudes(epochs: list[Epoch], zero_point: float) -> list[Epoch]:
+    """The epochs of one star and band, fluxes before: Lupton's magnitudes, softened by the median error."""
+    soft = statistics.median(err for _, _, err in epochs)
+    return [
+        (
+            mjd,
+            zero_point - POGSON * (math.asinh(flux / 2 / soft) + math.log(soft)),
+            POGSON * err / math.sqrt(flux**2 + 4 * soft**2),
+        )
+        for mjd, flux, err in epochs
+    ]
 
 
 def ogle_rows(path: Path) -> Iterator[Row]:
@@ -103,9 +117,8 @@ def hjd_rows(path: Path) -> Iterator[Row]:
 def atlas_rows(path: Path) -> Iterator[Row]:
     for line in text_of(path).splitlines()[1:]:
         fields = line.split()
-        mag, err = from_flux(float(fields[3]), float(fields[4]), 23.9)
         if fields[5] in "co":
-            yield path.stem, fields[5], float(fields[0]), mag, err
+            yield path.stem, fields[5], float(fields[0]), float(fields[3]), float(fields[4])
 
 
 def catalina_rows(path: Path) -> Iterator[Row]:
@@ -146,8 +159,6 @@ def gavo_rows(path: Path) -> Iterator[Row]:
 
 
 def gaia_parquet_rows(path: Path) -> Iterator[Row]:
-    import pandas as pd
-
     for row in pd.read_parquet(path).itertuples():
         yield path.stem, "G", row.time + 2_455_197.5 - JD, row.mag, row.mag_err
 
@@ -158,7 +169,7 @@ def lasair_rows(path: Path) -> Iterator[Row]:
         old = "midPointTai" in row
         names = ("midPointTai", "filterName", "psFlux") if old else ("midpointMjdTai", "band", "scienceFlux")
         time, band, flux = (row[name] for name in names)
-        yield str(found["diaObject"]["diaObjectId"]), band, time, *from_flux(flux, row[f"{names[2]}Err"], 31.4)
+        yield str(found["diaObject"]["diaObjectId"]), band, time, flux, row[f"{names[2]}Err"]
 
 
 def rubin_rows(path: Path) -> Iterator[Row]:
@@ -169,7 +180,7 @@ def rubin_rows(path: Path) -> Iterator[Row]:
         for row in [alert["diaSource"], *(alert["prvDiaSources"] or ())]:
             flux, err = row["scienceFlux"], row["scienceFluxErr"]
             if flux is not None and err is not None and star != "0":  # 0: a moving object
-                yield star, row["band"], row["midpointMjdTai"], *from_flux(flux, err, 31.4)
+                yield star, row["band"], row["midpointMjdTai"], flux, err
 
 
 def macho_rows(path: Path) -> Iterator[Row]:
@@ -217,7 +228,7 @@ def vvv_rows(path: Path) -> Iterator[Row]:
 
 
 def fits_rows(
-    star: str, band: str, zero_date: float, zero_point: float, flux: str, err: str, quality: str
+    star: str, band: str, zero_date: float, flux: str, err: str, quality: str
 ) -> Callable[[Path], Iterator[Row]]:
     def rows(path: Path) -> Iterator[Row]:
         from astropy.io import fits
@@ -225,8 +236,7 @@ def fits_rows(
         with fits.open(path) as units:
             for row in units[1].data:
                 if not quality or row[quality] == 0:
-                    mag, error = from_flux(float(row[flux]), float(row[err]), zero_point)
-                    yield star, band, float(row["TIME"]) + zero_date - JD, mag, error
+                    yield star, band, float(row["TIME"]) + zero_date - JD, float(row[flux]), float(row[err])
 
     return rows
 
@@ -271,8 +281,6 @@ def alerce_rows(path: Path) -> Iterator[Row]:
 
 
 def alerce_parquet_rows(path: Path) -> Iterator[Row]:
-    import pandas as pd
-
     for row in pd.read_parquet(path).reset_index().itertuples():
         if row.magpsf_corr != 100 and row.sigmapsf_corr_ext != 100:
             yield row.oid, "?gri"[row.fid], row.mjd, row.magpsf_corr, row.sigmapsf_corr_ext
@@ -285,8 +293,9 @@ def forced_rows(path: Path) -> Iterator[Row]:
     for line in lines:
         row = dict(zip(names, line.split(), strict=True))
         if row["infobitssci"] == "0" and row["procstatus"] in ("0", "57"):
-            flux = (number(row[name]) for name in ("forcediffimflux", "forcediffimfluxunc", "zpdiff"))
-            yield star, row["filter"][-1], float(row["jd"]) - JD, *from_flux(*flux)
+            flux, err, zero = (number(row[name]) for name in ("forcediffimflux", "forcediffimfluxunc", "zpdiff"))
+            to_microjansky = 10 ** (-0.4 * (zero - 23.9))
+            yield star, row["filter"][-1], float(row["jd"]) - JD, flux * to_microjansky, err * to_microjansky
 
 
 SYSTEMS: dict[str, tuple[str, str, float]] = {
@@ -318,8 +327,6 @@ def places(path: Path, survey: str) -> dict[str, tuple[float, float]]:
         case "ztf" if path.suffix == ".xml":
             return {cells[0]: (float(cells[8]), float(cells[9])) for cells in votable_cells(path)}
         case "ztf" | "ztf-alerts" if path.suffix == ".parquet":
-            import pandas as pd
-
             names = ("objectid", "objra", "objdec") if survey == "ztf" else ("oid", "ra", "dec")
             rows = pd.read_parquet(path).reset_index()[list(names)].itertuples(index=False)
             return {str(star): (float(ra), float(dec)) for star, ra, dec in rows}
@@ -372,7 +379,7 @@ def in_barycentric_tdb(rows: Iterable[Row], path: Path, survey: str) -> list[Row
     return [(star, band, float(mjd), mag, err) for (star, band, _, mag, err), mjd in zip(whole, moved, strict=True)]
 
 
-TESS, KEPLER = (2_457_000.0, 20.44), (2_454_833.0, 25.10)
+TESS, KEPLER = 2_457_000.0, 2_454_833.0
 READ: dict[str, tuple[str, Rows]] = {
     **{f"ogle/phot_O{era}/{band}/OGLE-LMC-CEP-{star}.dat": ("ogle", ogle_rows)
        for era in "34" for band in "IV" for star in ("0005", "0227")},
@@ -408,15 +415,15 @@ READ: dict[str, tuple[str, Rows]] = {
     **{f"ptf/{name}.csv": ("ptf", ptf_rows) for name in ("sv_eri_ptf", "tv_lyn_ptf_2", "uy_cam_ptf")},
     **{f"sdss_s82/{star}.dat": ("sdss-s82", sdss_rows) for star in ("27887", "4099", "98874")},
     "tess_kepler/ktwo211436265-c05_llc.fits": ("kepler", fits_rows(
-        "EPIC 211436265", "Kp", *KEPLER, "PDCSAP_FLUX", "PDCSAP_FLUX_ERR", "SAP_QUALITY")),
+        "EPIC 211436265", "Kp", KEPLER, "PDCSAP_FLUX", "PDCSAP_FLUX_ERR", "SAP_QUALITY")),
     "tess_kepler/test-lc-tess-pimen-100-cadences.fits": ("tess", fits_rows(
-        "TIC 261136679", "TESS", *TESS, "PDCSAP_FLUX", "PDCSAP_FLUX_ERR", "QUALITY")),
+        "TIC 261136679", "TESS", TESS, "PDCSAP_FLUX", "PDCSAP_FLUX_ERR", "QUALITY")),
     "tess_kepler/test-lc-tess-pimen_s1_eleanor_lite-100-cadences.fits": ("tess", fits_rows(
-        "TIC 261136679", "TESS", *TESS, "CORR_FLUX", "FLUX_ERR", "QUALITY")),
+        "TIC 261136679", "TESS", TESS, "CORR_FLUX", "FLUX_ERR", "QUALITY")),
     "tess_kepler/test_K2_interact_generated_custom-lc.fits": ("kepler", fits_rows(
-        "201367065", "Kp", *KEPLER, "FLUX", "FLUX_ERR", "")),
+        "201367065", "Kp", KEPLER, "FLUX", "FLUX_ERR", "")),
     "tess_kepler/test_TESS_interact_generated_custom-lc.fits": ("tess", fits_rows(
-        "TIC 206544316", "TESS", *TESS, "FLUX", "FLUX_ERR", "")),
+        "TIC 206544316", "TESS", TESS, "FLUX", "FLUX_ERR", "")),
     **{f"vvv/lc_{star}.dat": ("vvv", vvv_rows) for star in ("b201_348164", "b201_79804")},
     **{f"ztf/irsa/{name}.csv": ("ztf", ztf_rows) for name in
        ("dde60-zg1", "dde60-zg2", "dde60-zg3", "dde60-zr2", "rybka2-zg1", "rybka2-zi1", "rybka2-zr1")},
@@ -487,6 +494,8 @@ def test_what_is_stored_equals_an_independent_count(name, today, workspace):
     expected, found = counted(in_barycentric_tdb(rows(today / name), today / name, survey)), stored(survey)
     assert {key: len(epochs) for key, epochs in found.items()} == {key: len(epochs) for key, epochs in expected.items()}
     for key, epochs in expected.items():
+        if survey in ZERO_POINTS:
+            epochs = in_asinh_magnitudes(epochs, ZERO_POINTS[survey])
         dates, mags, errs = zip(*epochs, strict=True)
         own_dates, own_mags, own_errs = zip(*found[key], strict=True)
         assert max(abs(a - b) for a, b in zip(sorted(dates), sorted(own_dates), strict=True)) < A_SECOND
@@ -509,14 +518,41 @@ def test_saturated_stars_are_refused_by_name_of_the_reason(name, today, workspac
         lcdvt.ingest(today / "crts" / name, features="none", jobs=1)
 
 
-def test_negative_fluxes_and_limits_are_counted_under_their_own_reasons(today, workspace):
+def test_negative_fluxes_are_kept_and_limits_are_counted(today, workspace):
     result = lcdvt.ingest(today / "atlas" / "1104021300462510500_2842_diff.txt", clean="none", features="none", jobs=1)
     lines = text_of(today / "atlas" / "1104021300462510500_2842_diff.txt").splitlines()[1:]
-    negative = sum(float(line.split()[3]) <= 0 for line in lines)
-    assert result.totals["dropped_epochs"] == {"flux zero or negative, without a magnitude": negative}
+    fluxes = sorted((float(line.split()[3]), float(line.split()[4])) for line in lines)
+    assert result.totals["dropped_epochs"] == {}
+    assert result.totals["notes"] == {"fluxes of zero or below, kept": sum(flux <= 0 for flux, _ in fluxes)}
+    stored_fluxes = pd.concat(lcdvt.open_survey("atlas").iter_epochs())[["flux", "flux_err"]].to_numpy()
+    assert sorted(map(tuple, stored_fluxes.round(6))) == fluxes
+    assert [one.findings for one in lcdvt.verify("atlas")] == [[]]
     patrol = today / "asassn" / "light_curve_bb61d0ed-b07f-4e87-8881-769866dd896e.csv"
     result = lcdvt.ingest(patrol, clean="none", features="none", jobs=1)
     assert result.totals["dropped_epochs"] == {"missing value or sentinel": 53, "upper limit": 24}
+
+
+@pytest.mark.slow
+def test_the_faint_half_of_a_difference_light_curve_is_what_its_period_lives_on(today, workspace, tmp_path):
+    """DDE 60, an eclipsing binary, as a difference light curve in ATLAS' format: eclipses are the negative fluxes."""
+    good = [row for row in dicts(today / "ztf/irsa/dde60-zg1.csv") if not int(row["catflags"]) & 32768]
+    fluxes = [10 ** (-0.4 * (float(row["mag"]) - 23.9)) for row in good]
+    normal = statistics.median(fluxes)
+    header = text_of(today / "atlas/job211831.txt").splitlines()[0]
+    lines = [
+        f"{float(row['hjd']) - JD:.6f} 0 0 {flux - normal:.2f} {float(row['magerr']) * flux / POGSON:.2f} o 0 1.0 "
+        "73.5 32.9 0 0 0 0 0 0 0 0 0"
+        for row, flux in zip(good, fluxes, strict=True)
+    ]
+    (tmp_path / "all.txt").write_text("\n".join([header, *lines, ""]))
+    (tmp_path / "bright.txt").write_text("\n".join([header, *(line for line in lines if "-" not in line), ""]))
+    found = {}
+    for name in ("all", "bright"):
+        lcdvt.ingest(tmp_path / f"{name}.txt", name=name, clean="none", jobs=1)
+        found[name] = float(lcdvt.open_survey(name).features()["Period"].iloc[0])
+    ratios = {name: min(abs(period / (1.776396 * part) - 1) for part in (1, 0.5)) for name, period in found.items()}
+    assert ratios["all"] < 1e-3, found
+    assert ratios["bright"] > 1e-2, found
 
 
 def test_a_whole_collection_keeps_bands_and_eras_of_a_star_together(today, workspace):
