@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lcdvt.cli import options
 from lcdvt.cli.console import err, out
+from lcdvt.cli.results import print_incomplete
 
 if TYPE_CHECKING:
     from lcdvt.catalogs.survey import Survey
@@ -35,6 +37,7 @@ def list_surveys(context: typer.Context) -> None:
 def show(
     name: Annotated[str, typer.Argument(help="A survey's name, or a TOML file.")],
     toml: Annotated[bool, typer.Option("--toml", help="Print the TOML description itself.")] = False,
+    data: options.Data = None,
 ) -> None:
     """Explain a survey: what its files look like and what their numbers mean."""
     from rich.table import Table
@@ -80,6 +83,20 @@ def show(
         flags = f"; left out by {', '.join(str(flag.column) for flag in form.flags)}" if form.flags else ""
         table.add_row("format", f"{form.name}: {form.type}, {many}, {layout}, id {form.id}{flags}")
     out.print(table)
+    _show_stored(survey.name, data)
+
+
+def _show_stored(name: str, data: Path | None) -> None:
+    """Say what of the survey is in the workspace, and which of its stars are incomplete."""
+    from lcdvt.workspace.folder import ingested_surveys, workspace_folder
+    from lcdvt.workspace.survey import open_survey
+
+    if name not in ingested_surveys(workspace_folder(data)):
+        return
+    ingested = open_survey(name, data).ingested
+    totals = ingested["totals"]
+    out.print(f"in the workspace: {totals['objects']} objects, {totals['epochs']} epochs")
+    print_incomplete(ingested.get("incomplete", {}))
 
 
 def _bands(survey: "Survey") -> str:

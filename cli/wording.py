@@ -13,7 +13,7 @@ INTERRUPTED: Final = "lcdvt: interrupted; what was finished is kept, run the sam
 OPTIONS: Final = (
     "augment catalog classes clean dask data device engine features force format html jobs join_ids join_radius labels "
     "like match_radius members mode n name noise objects out per_class period_range preset repair repeats rows scaling "
-    "score seed source source_labels steps survey target trials unlabelled way years"
+    "score seed source source_labels steps survey target trials unlabelled update way years"
 ).split()
 _OPTION: Final = re.compile(rf"(?<![\w.`=/-])({'|'.join(OPTIONS)})=(True\b)?")
 

@@ -17,6 +17,8 @@ SURVEY_LABEL: Final = "survey_label"
 RA: Final = "ra"
 DEC: Final = "dec"
 SOURCE: Final = "source"
+SOURCES_SEPARATOR: Final = " | "
+"""Between the files of an object that was read from several."""
 
 
 def n_epochs_column(band: str) -> str:

@@ -195,7 +195,7 @@ def _curves(survey: Survey, match: Match, table: pa.Table, name: str) -> RawCurv
     epochs, notes = in_stored_time(survey, form, objects, epochs)
     if survey.is_flux(form):
         objects = [one._replace(in_flux=True) for one in objects]
-    return RawCurves(objects, epochs, problems, dropped, flagged, notes)
+    return RawCurves(objects, epochs, problems, dropped, flagged, notes=notes)
 
 
 def _has_word(table: pa.Table, flag: Flag) -> NDArray[np.bool_]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lcdvt.catalogs.reading.barycentre import in_stored_time
-from lcdvt.catalogs.reading.curves import BROKEN_LINE, UNKNOWN_BAND, RawCurves, assemble, bands_of_rows
+from lcdvt.catalogs.reading.curves import BROKEN_LINE, UNKNOWN_BAND, BrokenRows, RawCurves, assemble, bands_of_rows
 from lcdvt.catalogs.reading.detect import TextFile, TextLayout, separator_byte
 from lcdvt.catalogs.reading.scan import LINE_FAULTS, Scan, scan_texts
 from lcdvt.catalogs.reading.text_objects import TextObjects, objects_of_rows, wanted_columns
@@ -56,9 +56,11 @@ def read_texts(survey: Survey, files: Sequence[TextFile]) -> RawCurves:
     # Each sentence with the place of its file, because they are told in the order of the files.
     told = [(place, f"{files[place].name} holds no epochs.") for place in np.flatnonzero(rows_of_file == 0).tolist()]
     dropped: Counter[str] = Counter()
+    broken: list[BrokenRows] = []
     if scan.fault.any():
-        broken = _drop_faulty(found, scan, files)
-        told += broken
+        faulty = _drop_faulty(found, scan, files)
+        told += [(place, rows.problem) for place, rows in faulty]
+        broken = [rows for _, rows in faulty]
         dropped[BROKEN_LINE] = len(broken)
     nameless = _drop_nameless(found, files)
     if nameless:
@@ -84,7 +86,7 @@ def read_texts(survey: Survey, files: Sequence[TextFile]) -> RawCurves:
     if survey.is_flux(form):
         found.objects = [one._replace(in_flux=True) for one in found.objects]
     sentences = [problem for _, problem in sorted(told, key=lambda one: one[0])]
-    return RawCurves(found.objects, epochs, sentences, dropped, flagged, notes)
+    return RawCurves(found.objects, epochs, sentences, dropped, flagged, broken, notes)
 
 
 def _has_word(flag: Flag, form: Format, scan: Scan) -> NDArray[np.bool_]:
@@ -102,8 +104,8 @@ def _among(form: Format, scan: Scan, column: Column, words: tuple[str, ...]) -> 
     return np.asarray(_match_tokens(data, scan.text_start[:, at], scan.text_stop[:, at], keys, codes)) == 0
 
 
-def _drop_faulty(found: TextObjects, scan: Scan, files: Sequence[TextFile]) -> list[tuple[int, str]]:
-    """Leave out every object with a broken line: half an object is worse than none."""
+def _drop_faulty(found: TextObjects, scan: Scan, files: Sequence[TextFile]) -> list[tuple[int, BrokenRows]]:
+    """Leave out what a file has of an object with a broken line there: where one line is torn others may be missing."""
     faulty_rows = np.flatnonzero(scan.fault)
     faulty, first = np.unique(found.object_index[faulty_rows], return_index=True)
     told = []
@@ -111,8 +113,9 @@ def _drop_faulty(found: TextObjects, scan: Scan, files: Sequence[TextFile]) -> l
         place = found.file_of_object[index]
         line = files[place].layout.body_line + int(scan.line_number[row])
         what, object_id = LINE_FAULTS[int(scan.fault[row])], found.objects[index].object_id
-        sentence = f"{what}; object {object_id} is skipped: mend or fetch the file again."
-        told.append((place, f"{files[place].name}:{line}: {sentence}"))
+        name = files[place].name
+        sentence = f"{name}:{line}: {what}; object {object_id} is skipped there: mend or fetch the file again."
+        told.append((place, BrokenRows(object_id, name, sentence)))
     _remove(found, faulty)
     return told
 

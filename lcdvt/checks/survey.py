@@ -37,8 +37,11 @@ def check_survey(folder: SurveyFolder, progress: Progress = silent) -> Checked:
         journal = _journal(folder, checked)
         damaged = _check_bytes(folder, journal, checked)
         read = pieces_folder(folder)
+        checked.incomplete = journal.incomplete
         if read.progress.is_dir():  # a survey whose light curves were joined keeps them as they were read
-            _check_bytes(read, _journal(read, checked), checked)
+            of_pieces = _journal(read, checked)
+            _check_bytes(read, of_pieces, checked)
+            checked.incomplete = of_pieces.incomplete
         if survey is not None and folder.objects.is_file() and folder.objects.name not in damaged:
             try:
                 features = stored_features(journal)
@@ -113,7 +116,7 @@ class _SurveyCheck:
                 self._check_part(part_name(number), objects)
                 progress(self.checked.objects, None)
             for path in sorted(self.folder.epochs.glob(PARTS)):
-                if path.name not in seen:
+                if path.name not in seen and pq.read_metadata(path).num_rows:  # all its stars may be in newer parts
                     self.checked.add(path, f"its objects are not in {self.folder.objects.name}", RESUME)
             self._check_repetitions()
         except _DAMAGE as error:

@@ -20,7 +20,7 @@ from lcdvt.catalogs.survey import ANY_DAYS, Survey
 from lcdvt.epochs import kernels
 from lcdvt.epochs.fluxes import asinh_magnitudes, fluxes, softenings
 from lcdvt.errors import WorkspaceError
-from lcdvt.names import BAND, FLUX, FLUX_ERR, MAG, MAG_ERR, MJD, OBJECT_ID
+from lcdvt.names import BAND, FLUX, FLUX_ERR, MAG, MAG_ERR, MJD, OBJECT_ID, SOURCES_SEPARATOR
 
 EPOCHS_SCHEMA: Final = pa.schema(
     [
@@ -208,19 +208,21 @@ def _merged_by_id(curves: RawCurves) -> tuple[list[RawObject], NDArray[np.int32]
         first, *others = by_id[object_id]
         new_index[first] = len(objects)
         bands = set(curves.objects[first].bands_in_file)
+        sources = [curves.objects[first].source]
         for other in others:
             more = set(curves.objects[other].bands_in_file)
             joined = curves.objects[first].joined and curves.objects[other].joined
             if more and bands and (joined or not more & bands):
                 new_index[other] = len(objects)
                 bands |= more
+                sources.append(curves.objects[other].source)
             else:
                 curves.problems.append(
                     f"{curves.objects[other].source}: object {object_id} was already read from "
                     f"{curves.objects[first].source}; this file is skipped: give each object once."
                 )
                 curves.dropped_objects["read before"] += 1
-        objects.append(curves.objects[first])
+        objects.append(curves.objects[first]._replace(source=SOURCES_SEPARATOR.join(sources)))
     return objects, new_index
 
 

@@ -9,7 +9,10 @@ from typing import Final
 
 import numba
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+
+from lcdvt.names import BAND, FLUX, FLUX_ERR, MAG, MAG_ERR
 
 Floats = NDArray[np.float64]
 POGSON: Final = 2.5 / np.log(10.0)
@@ -38,3 +41,23 @@ def fluxes(mag: Floats, err: Floats, softening: Floats, zero_point: float) -> tu
     flux = 2 * softening * np.sinh((zero_point - mag) / POGSON - np.log(softening))
     flux = np.where(np.abs(flux) < ROUNDING * softening, 0.0, flux)
     return flux, err / POGSON * np.hypot(flux, 2 * softening)
+
+
+def with_one_softening(epochs: pd.DataFrame, star: str, zero_point: float) -> pd.DataFrame:
+    """Return epochs that were read at several times, with magnitudes of one softening for each star and band.
+
+    Parameters
+    ----------
+    epochs
+        The epochs table, where `flux` is missing in rows that were read as magnitudes.
+    star
+        The column that names the star.
+    zero_point
+        The magnitude of flux 1.
+    """
+    softening = epochs.groupby([star, BAND])[FLUX_ERR].transform("median")
+    here = (epochs[FLUX].notna() & softening.notna()).to_numpy()
+    flux, err, soft = (np.asarray(column[here], dtype=float) for column in (epochs[FLUX], epochs[FLUX_ERR], softening))
+    changed = epochs.copy()
+    changed.loc[here, MAG], changed.loc[here, MAG_ERR] = asinh_magnitudes(flux, err, soft, zero_point)
+    return changed

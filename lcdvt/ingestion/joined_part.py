@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from lcdvt.catalogs.survey import Survey
 from lcdvt.epochs.block import epochs_metadata, epochs_schema
-from lcdvt.epochs.fluxes import asinh_magnitudes
+from lcdvt.epochs.fluxes import with_one_softening
 from lcdvt.features.extraction import extract_table, extraction_report
 from lcdvt.ingestion.feature_parts import features_metadata
 from lcdvt.ingestion.part import MadePart
@@ -21,7 +21,6 @@ from lcdvt.names import (
     FLUX,
     FLUX_ERR,
     MAG,
-    MAG_ERR,
     MJD,
     OBJECT_ID,
     RA,
@@ -81,21 +80,13 @@ def _epochs(read: SurveyFolder, pieces: pd.DataFrame, survey: Survey) -> pa.Tabl
     epochs = epochs.merge(pieces[[PIECE, BAND, STAR, OFFSET]], on=[PIECE, BAND], validate="many_to_one")
     epochs[MAG] += epochs[OFFSET]
     if survey.keeps_flux:
-        _shift_fluxes(epochs, survey)
+        for column in (FLUX, FLUX_ERR):
+            epochs[column] *= 10.0 ** (-0.4 * epochs[OFFSET])
+        epochs = with_one_softening(epochs, STAR, survey.flux_zero_point)
     star, band = (pd.factorize(epochs[name], sort=True)[0] for name in (STAR, BAND))
     ordered = epochs.iloc[np.lexsort((epochs[MJD], band, star))].rename(columns={STAR: OBJECT_ID})
     schema = epochs_schema(survey)
     return pa.Table.from_pandas(ordered[schema.names], schema=schema, preserve_index=False)
-
-
-def _shift_fluxes(epochs: pd.DataFrame, survey: Survey) -> None:
-    """Shift fluxes as the magnitudes are, and give each star one softening for all its pieces in a band."""
-    for column in (FLUX, FLUX_ERR):
-        epochs[column] *= 10.0 ** (-0.4 * epochs[OFFSET])
-    softening = epochs.groupby([STAR, BAND])[FLUX_ERR].transform("median")
-    measured = epochs[FLUX].notna() & softening.notna()
-    flux, err, soft = (column[measured].to_numpy() for column in (epochs[FLUX], epochs[FLUX_ERR], softening))
-    epochs.loc[measured, MAG], epochs.loc[measured, MAG_ERR] = asinh_magnitudes(flux, err, soft, survey.flux_zero_point)
 
 
 def _objects(read: SurveyFolder, pieces: pd.DataFrame, survey: Survey, number: int) -> pa.Table:

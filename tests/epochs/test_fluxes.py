@@ -81,3 +81,17 @@ def test_the_variation_about_zero_is_found_and_a_join_keeps_the_fluxes(tmp_path,
     assert epochs["mag"].tolist() == pytest.approx(wanted.tolist())
     assert stored.features()["Period"].tolist() == pytest.approx([0.567], rel=1e-3)
     assert [one.findings for one in lcdvt.verify("mine")] == [[]]
+
+
+def test_a_further_release_of_fluxes_is_added_with_one_softening(tmp_path, workspace):
+    (tmp_path / "mine.toml").write_text(TEXT)
+    for folder, err, first in (("a", 10.0, 58000), ("b", 30.0, 59000)):
+        (tmp_path / folder).mkdir()
+        rows = "".join(f"s,{first + day},{day - 20},{err}\n" for day in range(40))
+        (tmp_path / folder / f"{folder}.csv").write_text(f"star,mjd,flux,err\n{rows}")
+        lcdvt.ingest(tmp_path / folder, survey=tmp_path / "mine.toml", features="none", jobs=1, update=True)
+    epochs = lcdvt.open_survey("mine").light_curve("s").epochs
+    flux = np.tile(np.arange(-20.0, 20.0), 2)
+    assert epochs["flux"].tolist() == pytest.approx(flux.tolist())
+    wanted, _ = asinh_magnitudes(flux, flux, np.full(80, 20.0), 23.9)  # the median of all errors
+    assert epochs["mag"].tolist() == pytest.approx(wanted.tolist())
