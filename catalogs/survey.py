@@ -185,6 +185,7 @@ class Format:
     sign: Column | None = None
     flags: tuple[Flag, ...] = ()
     joined: bool = False
+    camera: Column | None = None
     newest: str = ""
     dates_file: str = ""
     dates_on: str = ""
@@ -209,6 +210,8 @@ class Format:
         difference = (self.reference, self.reference_err, self.sign)
         if any(difference) and not all(difference):
             raise SurveyError(f"{where}: a difference needs reference, reference_err and sign: give all three.")
+        if self.camera is not None and self.wide:
+            raise SurveyError(f"{where}: camera is for rows with one band: leave it out beside wide.")
         if self.kind not in ("", *MAGNITUDE_KINDS):
             raise SurveyError(f"{where}: kind = {self.kind!r}: use one of {', '.join(MAGNITUDE_KINDS)}.")
         if len(self.comment.encode()) > 1:
@@ -282,6 +285,7 @@ class Format:
             self.reference,
             self.reference_err,
             self.sign,
+            self.camera,
             *(flag.column for flag in self.flags),
             *wide,
             *self.id_columns,
@@ -379,6 +383,10 @@ class Survey:
             unknown -= set(self.bands)
             if form.time_system:
                 TimeSystem(form.time_system)  # refuses an unknown one
+            if form.camera is not None and self.is_flux(form):
+                raise SurveyError(
+                    f"survey {self.name!r}, format {form.name!r}: camera is for magnitudes, not for fluxes."
+                )
             if unknown:
                 raise SurveyError(
                     f"survey {self.name!r}, format {form.name!r}: band {sorted(unknown)[0]!r} is not among "

@@ -42,7 +42,7 @@ _FORMAT_KEYS: Final = {
     **dict.fromkeys(("skip_lines", "columns"), WHOLE),
     **dict.fromkeys(("header", "time", "mag", "err", "band_column", "ra", "dec", "label"), ""),
     **dict.fromkeys(("zero_point_column", "flux", "limit", "limit_without_error", "joined"), ""),
-    **dict.fromkeys(("reference", "reference_err", "sign"), ""),
+    **dict.fromkeys(("reference", "reference_err", "sign", "camera"), ""),
     **dict.fromkeys(("wide", "band_names"), TABLE),
 }
 

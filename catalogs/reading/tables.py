@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from lcdvt.catalogs.reading.barycentre import in_stored_time
+from lcdvt.catalogs.reading.cameras import SHIFTED_CAMERAS, levelled
 from lcdvt.catalogs.reading.curves import (
     UNKNOWN_BAND,
     RawCurves,
@@ -184,15 +185,21 @@ def _curves(survey: Survey, match: Match, table: pa.Table, name: str) -> RawCurv
         band_index = _band_column(survey, form, table)
     else:
         band_index = bands_of_rows(survey, [match], [rows])
+    marks = [
+        (flag, has_bits(_floats(table, flag.column), flag) if flag.bits else _has_word(table, flag))
+        for flag in form.flags
+    ]
+    shifted = 0
+    if form.camera is not None:
+        usable = ~np.logical_or.reduce([np.zeros(rows, dtype=bool), *(marked for _, marked in marks)])
+        camera = np.unique(_words(table, form.camera), return_inverse=True)[1].astype(np.int64)
+        mags[0], shifted = levelled(survey, (object_index, band_index), camera, (times[0], mags[0], errs[0]), usable)
     epochs = assemble(form, object_index, times, mags, errs, band_index)
     flagged: Counter[str] = Counter()
     if form.flags:
-        marks = [
-            (flag, has_bits(_floats(table, flag.column), flag) if flag.bits else _has_word(table, flag))
-            for flag in form.flags
-        ]
         epochs, flagged = without_flagged(form, epochs, marks, object_index)
     epochs, notes = in_stored_time(survey, form, objects, epochs)
+    notes += Counter({SHIFTED_CAMERAS: shifted})
     if survey.is_flux(form):
         objects = [one._replace(in_flux=True) for one in objects]
     return RawCurves(objects, epochs, problems, dropped, flagged, notes=notes)

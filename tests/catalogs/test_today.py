@@ -17,6 +17,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -93,25 +94,27 @@ def asas_rows(path: Path) -> Iterator[Row]:
 def sky_patrol_1_rows(path: Path) -> Iterator[Row]:
     for row in dicts(path):
         if not row["mag"].startswith(">") and row["mag"] != "99.990":
-            yield path.stem, row["Filter"], float(row["HJD"]) - JD, float(row["mag"]), float(row["mag_err"])
+            star = f"{path.stem}|{row['Camera']}"
+            yield star, row["Filter"], float(row["HJD"]) - JD, float(row["mag"]), float(row["mag_err"])
 
 
 def sky_patrol_2_rows(path: Path) -> Iterator[Row]:
     for row in dicts(path):
         if row["Quality"] == "G" and float(row["Mag Error"]) < 99:
-            star = path.name.split("-")[0]
+            star = f"{path.name.split('-')[0]}|{row['Camera']}"
             yield star, row["Filter"], float(row["JD"]) - JD, float(row["Mag"]), float(row["Mag Error"])
 
 
 def vxmen_rows(path: Path) -> Iterator[Row]:
     for row in dicts(path):  # no camera of the V band is in this file
-        yield "12702", "g", float(row["jd"]) - JD, float(row["mag"]), float(row["mag_err"])
+        yield f"12702|{row['cam']}", "g", float(row["jd"]) - JD, float(row["mag"]), float(row["mag_err"])
 
 
 def hjd_rows(path: Path) -> Iterator[Row]:
     for row in dicts(path):
         hjd = row["hjd"] if "hjd" in row else row["HJD"]
-        yield path.stem, row.get("Filter", "V"), float(hjd) - JD, float(row["mag"]), float(row["mag_err"])
+        star = f"{path.stem}|{row['camera']}" if "camera" in row else path.stem
+        yield star, row.get("Filter", "V"), float(hjd) - JD, float(row["mag"]), float(row["mag_err"])
 
 
 def atlas_rows(path: Path) -> Iterator[Row]:
@@ -296,6 +299,34 @@ def forced_rows(path: Path) -> Iterator[Row]:
             flux, err, zero = (number(row[name]) for name in ("forcediffimflux", "forcediffimfluxunc", "zpdiff"))
             to_microjansky = 10 ** (-0.4 * (zero - 23.9))
             yield star, row["filter"][-1], float(row["jd"]) - JD, flux * to_microjansky, err * to_microjansky
+
+
+def by_star(found: dict[tuple[str, str], list[Epoch]]) -> dict[tuple[str, str], list[Epoch]]:
+    """The epochs of a star in all its cameras ("star|camera"), each brought to the camera with the most epochs.
+
+    An offset is the median difference to the nearest epoch of those before, no more than a day away, where that is more
+    than three times its error.
+    """
+    cameras = defaultdict(list)
+    for (name, band), epochs in found.items():
+        cameras[name.partition("|")[0], band].append((name, epochs))
+    merged = {}
+    for key, several in cameras.items():
+        several.sort(key=lambda one: (-len(one[1]), one[0]))
+        there = list(several[0][1])
+        apart = []
+        for _, own in several[1:]:
+            nearest = [(min(there, key=lambda other, mjd=mjd: abs(other[0] - mjd)), mjd, mag) for mjd, mag, _ in own]  # type: ignore[misc]
+            pairs = sorted(other[1] - mag for other, mjd, mag in nearest if abs(other[0] - mjd) <= 1)
+            if len(pairs) < 5:
+                apart += own
+                continue
+            low, high = np.percentile(pairs, [16, 84])
+            middle = statistics.median(pairs)
+            shift = middle if abs(middle) > 3 * 1.2533 * (high - low) / 2 / math.sqrt(len(pairs)) else 0.0
+            there += [(mjd, mag + shift, err) for mjd, mag, err in own]
+        merged[key] = sorted(there + apart)
+    return merged
 
 
 SYSTEMS: dict[str, tuple[str, str, float]] = {
@@ -491,7 +522,8 @@ def test_what_is_stored_equals_an_independent_count(name, today, workspace):
     survey, rows = READ[name]
     result = lcdvt.ingest(today / name, clean="none", features="none", jobs=1)
     assert (result.name, result.problems) == (survey, [])
-    expected, found = counted(in_barycentric_tdb(rows(today / name), today / name, survey)), stored(survey)
+    expected = by_star(counted(in_barycentric_tdb(rows(today / name), today / name, survey)))
+    found = stored(survey)
     assert {key: len(epochs) for key, epochs in found.items()} == {key: len(epochs) for key, epochs in expected.items()}
     for key, epochs in expected.items():
         if survey in ZERO_POINTS:
@@ -553,6 +585,41 @@ def test_the_faint_half_of_a_difference_light_curve_is_what_its_period_lives_on(
     ratios = {name: min(abs(period / (1.776396 * part) - 1) for part in (1, 0.5)) for name, period in found.items()}
     assert ratios["all"] < 1e-3, found
     assert ratios["bright"] > 1e-2, found
+
+
+def test_the_cameras_of_a_star_are_brought_to_one_zero_point(today, workspace):
+    """Two cameras of ASAS-SN disagree by 1.4 mag about one star: it is no variable of that amplitude."""
+    path = today / "asassn/skypatrol_v2/317827964025-light-curves.csv"
+    raw = [(band, mag) for _, band, _, mag, _ in sky_patrol_2_rows(path)]
+    result = lcdvt.ingest(path, clean="none", features="none", jobs=1)
+    assert result.totals["notes"]["cameras shifted to the zero point of a star's other cameras"] >= 4
+    for band, before, after in (("V", 0.70, 0.014), ("g", 0.034, 0.02)):
+        own = [mag for _, mag, _ in stored("asassn")["317827964025", band]]
+        for mags, spread in (([mag for of, mag in raw if of == band], before), (own, after)):
+            assert np.diff(np.percentile(mags, [16, 84]))[0] / 2 == pytest.approx(spread, rel=0.25)
+
+
+def test_oids_of_ptf_are_joined_and_brought_to_one_zero_point(today, workspace, tmp_path):
+    """Real epochs of SV Eri: every second row under another oid, six tenths of a magnitude off."""
+    header, *rows = text_of(today / "ptf/sv_eri_ptf.csv").splitlines()
+    names = header.split(",")
+    mag, oid, time = (names.index(name) for name in ("mag_autocorr", "oid", "obsmjd"))
+    lines = []
+    for number, row in enumerate(sorted(rows, key=lambda row: float(row.split(",")[time]))):
+        cells = row.split(",")
+        if number % 2:
+            cells[mag], cells[oid] = str(float(cells[mag]) + 0.4), "20832040009999"
+        lines.append(",".join(cells))
+    (tmp_path / "two.csv").write_text("\n".join([header, *sorted(lines, key=lambda line: line.split(",")[oid]), ""]))
+    alone = lcdvt.ingest(tmp_path / "two.csv", clean="none", features="none", jobs=1)
+    assert (alone.totals["objects"], alone.neighbours) == (2, 2)
+    result = lcdvt.ingest(
+        tmp_path / "two.csv", clean="none", features="none", join_radius="1arcsec", name="one", jobs=1
+    )
+    assert (result.totals["objects"], result.joined["offsets"]) == (1, 1)
+    offsets = pd.read_parquet(workspace / "one" / "pieces.parquet").set_index("piece")["offset"]
+    assert sorted(offsets.abs())[0] == 0
+    assert sorted(offsets.abs())[1] == pytest.approx(0.4, abs=0.1)
 
 
 def test_a_whole_collection_keeps_bands_and_eras_of_a_star_together(today, workspace):
