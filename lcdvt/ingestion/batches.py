@@ -294,15 +294,11 @@ def _parquet_pieces(match: Match, path: Path) -> Iterator[list[Piece]]:
     if not is_plain:  # compressed as a whole: it cannot be read in pieces
         yield [Piece(str(path), on_disk=True, match=match)]
         return
-    runs: list[str] = []
-    for table in parquet_batches(path, form):
-        for object_id in _ids(match, table, path):
-            if not runs or runs[-1] != object_id:
-                runs.append(object_id)
-    if len(set(runs)) != len(runs):
+    objects = _count_parquet_objects(match, path)
+    if objects is None:
         yield [Piece(str(path), on_disk=True, match=match)]
         return
-    size_limit = batch_size(len(runs))
+    size_limit = batch_size(objects)
     pending: pa.Table | None = None
     for table in parquet_batches(path, form):
         pending = table if pending is None else pa.concat_tables([pending, table])
@@ -315,6 +311,24 @@ def _parquet_pieces(match: Match, path: Path) -> Iterator[list[Piece]]:
         pending = pending.slice(cut)
     if pending is not None and pending.num_rows:
         yield [Piece(str(path), match=match, table=pending.combine_chunks())]
+
+
+def _count_parquet_objects(match: Match, path: Path) -> int | None:
+    """Count the objects of a file by their ids alone; None where the rows of an object do not stand together."""
+    import pandas as pd
+
+    from lcdvt.catalogs.reading.tables import parquet_batches
+
+    seen: list[NDArray[np.uint64]] = []
+    last: object = None
+    for table in parquet_batches(path, match.format, ids_alone=True):
+        ids = _ids(match, table, path)
+        if ids.size:
+            begins = np.concatenate(([ids[0] != last], ids[1:] != ids[:-1]))
+            seen.append(pd.util.hash_array(ids[begins]))
+            last = ids[-1]
+    runs = np.concatenate(seen) if seen else np.empty(0, dtype=np.uint64)
+    return runs.size if np.unique(runs).size == runs.size else None
 
 
 def _ids(match: Match, table: pa.Table, path: Path) -> NDArray[Any]:
