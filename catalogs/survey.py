@@ -324,6 +324,10 @@ class Survey:
     formats: tuple[Format, ...]
     title: str = ""
     citation: str = ""
+    archive: str = field(default="", compare=False)
+    """Where its files are had."""
+    know: tuple[str, ...] = field(default=(), compare=False)
+    """What whoever uses it should know, a sentence or two each."""
     time: TimeSystem = TimeSystem()
     magnitude_kind: str = "calibrated"
     flux_zero_point: float = 25.0

@@ -30,8 +30,8 @@ _MAGNITUDE_KEYS: Final = {
 }
 _SENTINEL_KEYS: Final = {"mag": NUMBERS, "err": NUMBERS}
 _TOP_KEYS: Final = {
-    **dict.fromkeys(("name", "title", "citation", "class_scheme"), TEXT),
-    **dict.fromkeys(("bands", "class_folders"), TEXTS),
+    **dict.fromkeys(("name", "title", "citation", "archive", "class_scheme"), TEXT),
+    **dict.fromkeys(("bands", "class_folders", "know"), TEXTS),
     **dict.fromkeys(("time", "magnitude", "sentinels", "classes", "wavelengths"), TABLE),
     **{"period_range": NUMBERS, "pairing_days": NUMBER, "clean": "", "formats": "", "several_ids": YES_OR_NO},
 }
@@ -124,6 +124,8 @@ def survey_from_toml(text: str, where: str) -> Survey:
             name=table["name"],
             title=table.get("title", ""),
             citation=table.get("citation", ""),
+            archive=table.get("archive", ""),
+            know=tuple(table.get("know", ())),
             bands=tuple(table["bands"]),
             formats=tuple(_format_from(dict(form), f"{where}: [[formats]]") for form in table.get("formats", ())),
             time=TimeSystem(**time),

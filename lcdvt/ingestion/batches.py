@@ -57,6 +57,12 @@ def batch_size(objects: int) -> int:
     return min(max(-(-objects // FEWEST_BATCHES), SMALLEST_BATCH), LARGEST_BATCH)
 
 
+def _objects_at_once(objects: int, path: Path) -> int:
+    """Return how many objects of a large file a batch holds: fewer where they are long."""
+    of_this_length = BATCH_BYTES * objects // max(path.stat().st_size, 1)
+    return max(1, min(batch_size(objects), of_this_length))
+
+
 def split_streams(
     survey: Survey, files: FileList, was_finished: Callable[[InputFile], bool]
 ) -> tuple[FileGroups, list[InputFile]]:
@@ -228,7 +234,7 @@ def _text_pieces(match: Match, path: Path) -> Iterator[list[Piece]]:
     if objects is None:
         yield [Piece(str(path), on_disk=True, match=match)]
         return
-    size_limit = batch_size(objects)
+    size_limit = _objects_at_once(objects, path)
     with open_stream(path) as stream:
         stream.read(layout.body)
         pending, line = b"", layout.body_line
@@ -298,7 +304,7 @@ def _parquet_pieces(match: Match, path: Path) -> Iterator[list[Piece]]:
     if objects is None:
         yield [Piece(str(path), on_disk=True, match=match)]
         return
-    size_limit = batch_size(objects)
+    size_limit = _objects_at_once(objects, path)
     pending: pa.Table | None = None
     for table in parquet_batches(path, form):
         pending = table if pending is None else pa.concat_tables([pending, table])
