@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from lcdvt.catalogs.crosswalk import class_by_scheme, crosswalk
+from lcdvt.catalogs.time_zone import is_time_zone
 from lcdvt.catalogs.vocabulary import known_wavelength
 from lcdvt.errors import SurveyError
 from lcdvt.names import CANONICAL_CLASSES
@@ -174,6 +175,7 @@ class Format:
     path: str = ""
     keywords: tuple[str, ...] = ()
     time_system: str = ""
+    time_zone: str = ""
     kind: str = ""
     flux_zero_point: float | None = None
     zero_point_column: Column | None = None
@@ -212,6 +214,8 @@ class Format:
             raise SurveyError(f"{where}: a difference needs reference, reference_err and sign: give all three.")
         if self.camera is not None and self.wide:
             raise SurveyError(f"{where}: camera is for rows with one band: leave it out beside wide.")
+        if self.time_zone and not is_time_zone(self.time_zone):
+            raise SurveyError(f"{where}: time_zone = {self.time_zone!r} is not known: use a name such as Europe/Paris.")
         if self.kind not in ("", *MAGNITUDE_KINDS):
             raise SurveyError(f"{where}: kind = {self.kind!r}: use one of {', '.join(MAGNITUDE_KINDS)}.")
         if len(self.comment.encode()) > 1:

@@ -37,7 +37,7 @@ _TOP_KEYS: Final = {
 }
 _FORMAT_KEYS: Final = {
     **dict.fromkeys(("name", "type", "separator", "comment", "head", "file_name", "id", "band"), TEXT),
-    **dict.fromkeys(("path", "time_system", "kind", "newest", "dates_file", "dates_on", "refused"), TEXT),
+    **dict.fromkeys(("path", "time_system", "time_zone", "kind", "newest", "dates_file", "dates_on", "refused"), TEXT),
     **{"flux_zero_point": NUMBER, "keywords": TEXTS, "flags": TABLES},
     **dict.fromkeys(("skip_lines", "columns"), WHOLE),
     **dict.fromkeys(("header", "time", "mag", "err", "band_column", "ra", "dec", "label"), ""),

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from lcdvt.catalogs.reading.curves import RawEpochs, take
 from lcdvt.catalogs.survey import BandColumns, Column, Flag, Format, Survey
+from lcdvt.catalogs.time_zone import utc_from_local
 
 Floats = NDArray[np.float64]
 UPPER_LIMIT: Final = np.inf
@@ -48,7 +49,11 @@ def measured(
     times, mags, errs = [], [], []
     for one in form.measurements:
         time = column(form.time_column(one))
-        times.append(time + shift if shift else time)
+        time = time + shift if shift else time
+        if form.time_zone:
+            to_mjd = survey.time.offset_to_mjd
+            time = utc_from_local(time + to_mjd, form.time_zone) - to_mjd
+        times.append(time)
         mag, err = (_fluxes if survey.is_flux(form) else _magnitudes)(survey, form, one, column, rows)
         if negative is not None:
             mag, err = _apparent(form, column, mag, err, negative)
