@@ -13,16 +13,26 @@ import json
 import math
 import re
 import statistics
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import lcdvt
+from lcdvt.catalogs.describing.describe import describe
+from lcdvt.catalogs.describing.known import known_format
+from lcdvt.catalogs.describing.look import look_at
+from lcdvt.catalogs.reading.files import read_whole
+from lcdvt.catalogs.reading.reader import read_file
 from lcdvt.catalogs.registry import find_survey
+from lcdvt.catalogs.survey import TimeSystem
+from lcdvt.catalogs.survey_toml import survey_from_toml
+from lcdvt.epochs.block import EpochBlock, block_from_raw
 from lcdvt.errors import LcdvtError
 from lcdvt.ingestion.new_survey import new_survey
 
@@ -189,7 +199,9 @@ def rubin_rows(path: Path) -> Iterator[Row]:
 def macho_rows(path: Path) -> Iterator[Row]:
     for line in text_of(path).splitlines()[3:]:
         time, mag, err = map(float, line.split())
-        yield "1.3444.614", "R", time, mag, err
+        by_the_clock = datetime(1858, 11, 17) + timedelta(days=time)  # in the eastern United States
+        offset = by_the_clock.replace(tzinfo=ZoneInfo("America/New_York")).utcoffset()
+        yield "1.3444.614", "R", time - offset / timedelta(days=1), mag, err  # type: ignore[operator]
 
 
 def neowise_rows(path: Path) -> Iterator[Row]:
@@ -684,3 +696,54 @@ def test_surveys_new_writes_a_description_that_reads_the_file_like_the_built_in_
     assert len(made.survey.formats) == 1
     assert made.survey.formats[0] in built_in.formats
     assert made.epochs == sum(map(len, counted(READ[name][1](today / name)).values()))
+
+
+NOT_GUESSED = {
+    "lsst/lasair/": "JSON is described by hand",
+    "lsst/rubin_sample": "two lists of epochs in a row: which is meant nobody can tell",
+    "gaia_alerts/": "the first line is the star's name, and dates are text",
+    "neowise/": "names between bars, and two bands in a row without a common pattern",
+    "sdss_s82/": "five bands side by side without a header",
+    "ptf/": "hmjd is taken, as in every file with a heliocentric date; that it is off cannot be seen",
+    "asas3/": "the order of apertures changes within the file",
+    "macho/": "its dates are in a local time",
+    "ztf/forced/": "each row has a zero point of its own",
+}
+"""What the file alone does not tell, by the beginning of its name; `surveys new` knows these formats all the same."""
+ID_NOT_GUESSED = (
+    *("ogle/phot_O2", "asassn/skypatrol_v2", "vvv/", "ps1/", "tess_kepler/", "gaia_dr3/ts.vot"),
+    "ztf/alerce/detections.csv",
+)
+"""Where the star's name is a part of the file's name, of its folders or of its header."""
+ZERO_POINT_NOT_GUESSED = ("ogle/phot_O3", "ogle/phot_O4", "gaia_dr3/", "tess_kepler/")
+"""Where days count from a zero point that stands nowhere in the table: they are taken as days."""
+
+
+@pytest.mark.parametrize("name", [name for name in READ if not name.startswith(tuple(NOT_GUESSED))])
+def test_a_file_without_a_known_format_is_described_from_itself_alone(name, today):
+    """The guess, without what is built in: every epoch that the built-in description keeps, with the same numbers."""
+    path = today / name
+    known, form = known_format(path)
+    as_written = survey_from_toml(
+        re.sub(r"(?m)^camera = .*\n", "", known.toml.replace("convert = true", "convert = false")), known.name
+    )
+    guessed = survey_from_toml(describe("mine", look_at(path)), "mine.toml")
+    content = read_whole(str(path))
+    ours, theirs = (block_from_raw(one, read_file(one, content, str(path))) for one in (as_written, guessed))
+
+    def epochs(block: EpochBlock, time: TimeSystem) -> Counter[tuple[float, float]]:
+        values = block.fluxes()[0] if block.softening is not None and known.is_flux(form) else block.mag
+        raw = block.mjd - time.offset_to_mjd
+        return Counter((round(t, 6), float(f"{value:.5g}")) for t, value in zip(raw, values, strict=True))
+
+    wanted = epochs(ours, as_written.time_of(form))
+    assert sum((wanted - epochs(theirs, guessed.time)).values()) <= 0.01 * wanted.total()  # rounded to the other side
+    if not name.startswith(ID_NOT_GUESSED):
+        assert {one.object_id for one in ours.objects} <= {one.object_id for one in theirs.objects}
+    if name.startswith(ZERO_POINT_NOT_GUESSED) and guessed.time.system == "days":
+        return
+    assert guessed.time.offset_to_mjd == as_written.time_of(form).offset_to_mjd
+
+
+def test_what_cannot_be_guessed_is_really_in_the_lists(today):
+    assert all(any(name.startswith(start) for name in READ) for start in (*NOT_GUESSED, *ID_NOT_GUESSED))
