@@ -106,6 +106,8 @@ def _print_summary(result: "IngestResult") -> None:
     table.add_row("epochs kept", str(totals["epochs"]))
     for reason, count in totals["feature_gaps"].items():
         table.add_row(f"  no features in {reason}", str(count))
+    for note, count in totals["notes"].items():
+        table.add_row(f"  {note}", str(count))
     labelled = sum(labels["classes"].values())
     table.add_row("objects labelled", str(labelled))
     for label, count in labels["classes"].items():

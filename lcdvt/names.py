@@ -8,6 +8,8 @@ BAND: Final = "band"
 MJD: Final = "mjd"
 MAG: Final = "mag"
 MAG_ERR: Final = "mag_err"
+FLUX: Final = "flux"
+FLUX_ERR: Final = "flux_err"
 
 # The objects table.
 LABEL: Final = "label"

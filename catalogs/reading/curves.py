@@ -30,6 +30,8 @@ class RawObject(NamedTuple):
     """The band of a one-band file, so that a star's B and R files are no duplicates of each other."""
     joined: bool = False
     """Whether other files may hold more of the same star in the same band."""
+    in_flux: bool = False
+    """Whether its magnitudes and errors, as read, are fluxes of the survey's zero point."""
 
 
 class RawEpochs(NamedTuple):
@@ -39,6 +41,7 @@ class RawEpochs(NamedTuple):
     band_index: NDArray[np.int8]
     time: NDArray[np.float64]
     mag: NDArray[np.float64]
+    """Or flux, for an object that is `in_flux`."""
     err: NDArray[np.float64]
 
 
@@ -64,6 +67,8 @@ class RawCurves:
     """How many epochs the survey itself marks as not to be used, by mark."""
     broken: list[BrokenRows] = field(default_factory=list)
     """Objects whose rows in some file were skipped: other files may hold more of them."""
+    notes: Counter[str] = field(default_factory=Counter)
+    """What else is to be known of what was read, with how many light curves or epochs it is about."""
 
 
 def assemble(
@@ -168,6 +173,7 @@ def join_curves(parts: Iterable[RawCurves]) -> RawCurves:
     broken: list[BrokenRows] = []
     dropped: Counter[str] = Counter()
     dropped_epochs: Counter[str] = Counter()
+    notes: Counter[str] = Counter()
     pieces: list[RawEpochs] = []
     shifts: list[int] = []
     for part in parts:
@@ -177,12 +183,13 @@ def join_curves(parts: Iterable[RawCurves]) -> RawCurves:
         broken.extend(part.broken)
         dropped.update(part.dropped_objects)
         dropped_epochs.update(part.dropped_epochs)
+        notes.update(part.notes)
         pieces.append(part.epochs)
     if not pieces:
         return RawCurves([], no_curves("").epochs)
     if len(pieces) == 1:
-        return RawCurves(objects, pieces[0], problems, dropped, dropped_epochs, broken)
+        return RawCurves(objects, pieces[0], problems, dropped, dropped_epochs, broken, notes)
     sizes = [piece.time.size for piece in pieces]
     joined = RawEpochs(*(np.concatenate(column) for column in zip(*pieces, strict=True)))
     shifted = joined.object_index + np.repeat(np.array(shifts, dtype=np.int32), sizes)
-    return RawCurves(objects, joined._replace(object_index=shifted), problems, dropped, dropped_epochs, broken)
+    return RawCurves(objects, joined._replace(object_index=shifted), problems, dropped, dropped_epochs, broken, notes)

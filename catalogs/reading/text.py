@@ -8,6 +8,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from lcdvt.catalogs.reading.barycentre import in_stored_time
+from lcdvt.catalogs.reading.cameras import SHIFTED_CAMERAS, levelled
 from lcdvt.catalogs.reading.curves import BROKEN_LINE, UNKNOWN_BAND, BrokenRows, RawCurves, assemble, bands_of_rows
 from lcdvt.catalogs.reading.detect import TextFile, TextLayout, separator_byte
 from lcdvt.catalogs.reading.scan import LINE_FAULTS, Scan, scan_texts
@@ -73,16 +75,26 @@ def read_texts(survey: Survey, files: Sequence[TextFile]) -> RawCurves:
     rows = int(scan.row_start[-1])
     negative = _among(form, scan, form.sign, NEGATIVE_SIGNS) if form.sign is not None else None
     times, mags, errs = measured(survey, form, values.__getitem__, rows, negative)
+    marks = [
+        (flag, has_bits(values[flag.column], flag) if flag.bits else _has_word(flag, form, scan)) for flag in form.flags
+    ]
+    shifted = 0
+    if form.camera is not None:
+        usable = ~np.logical_or.reduce([np.zeros(rows, dtype=bool), *(marked for _, marked in marks)])
+        measurements = (times[0], mags[0], errs[0])
+        mags[0], shifted = levelled(
+            survey, (found.object_index, band_index), _cameras(form, scan), measurements, usable
+        )
     epochs = assemble(form, found.object_index, times, mags, errs, band_index)
     flagged: Counter[str] = Counter()
     if form.flags:
-        marks = [
-            (flag, has_bits(values[flag.column], flag) if flag.bits else _has_word(flag, form, scan))
-            for flag in form.flags
-        ]
         epochs, flagged = without_flagged(form, epochs, marks, found.object_index)
+    epochs, notes = in_stored_time(survey, form, found.objects, epochs)
+    notes += Counter({SHIFTED_CAMERAS: shifted})
+    if survey.is_flux(form):
+        found.objects = [one._replace(in_flux=True) for one in found.objects]
     sentences = [problem for _, problem in sorted(told, key=lambda one: one[0])]
-    return RawCurves(found.objects, epochs, sentences, dropped, flagged, broken)
+    return RawCurves(found.objects, epochs, sentences, dropped, flagged, broken, notes)
 
 
 def _has_word(flag: Flag, form: Format, scan: Scan) -> NDArray[np.bool_]:
@@ -98,6 +110,20 @@ def _among(form: Format, scan: Scan, column: Column, words: tuple[str, ...]) -> 
     data = np.frombuffer(scan.buffer, dtype=np.uint8)
     codes = np.zeros(len(words), dtype=np.int8)
     return np.asarray(_match_tokens(data, scan.text_start[:, at], scan.text_stop[:, at], keys, codes)) == 0
+
+
+def _cameras(form: Format, scan: Scan) -> NDArray[np.int64]:
+    """Return a number for each row's camera, made of the first eight bytes of its name."""
+    assert form.camera is not None  # asked for by the caller only then
+    at = wanted_columns(form)[1].index(form.camera)
+    start, stop = scan.text_start[:, at], scan.text_stop[:, at]
+    data = np.frombuffer(scan.buffer, dtype=np.uint8)
+    number = np.zeros(start.size, dtype=np.uint64)
+    for place in range(8):
+        there = start + place < stop
+        byte = np.where(there, data[np.minimum(start + place, data.size - 1)], 0).astype(np.uint64)
+        number |= byte << np.uint64(8 * place)
+    return number.view(np.int64)
 
 
 def _drop_faulty(found: TextObjects, scan: Scan, files: Sequence[TextFile]) -> list[tuple[int, BrokenRows]]:

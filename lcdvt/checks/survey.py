@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from lcdvt.catalogs.survey import Survey
 from lcdvt.catalogs.survey_toml import survey_from_file
 from lcdvt.checks.findings import Checked
-from lcdvt.epochs.block import EPOCHS_SCHEMA, check_epochs
+from lcdvt.epochs.block import EPOCHS_SCHEMA, check_epochs, epochs_schema
 from lcdvt.errors import LcdvtError, first_line
 from lcdvt.features.config import FeatureConfig
 from lcdvt.names import BAND, OBJECT_ID, n_epochs_column
@@ -153,8 +153,9 @@ class _SurveyCheck:
     def _check_epochs(self, path: Path, objects: pa.Table, ids: list[str]) -> None:
         table = read_part(path)
         found = table.schema.remove_metadata()
-        if found != EPOCHS_SCHEMA:
-            self.checked.add(path, f"has the columns {_columns(found)}, not {_columns(EPOCHS_SCHEMA)}", REPAIR)
+        wanted = epochs_schema(self.survey)
+        if found not in (wanted, EPOCHS_SCHEMA):  # an earlier version kept no fluxes
+            self.checked.add(path, f"has the columns {_columns(found)}, not {_columns(wanted)}", REPAIR)
             return
         check_epochs(table, path.name)
         counts = table.group_by([OBJECT_ID, BAND], use_threads=False).aggregate([([], "count_all")])

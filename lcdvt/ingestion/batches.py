@@ -57,6 +57,12 @@ def batch_size(objects: int) -> int:
     return min(max(-(-objects // FEWEST_BATCHES), SMALLEST_BATCH), LARGEST_BATCH)
 
 
+def _objects_at_once(objects: int, path: Path) -> int:
+    """Return how many objects of a large file a batch holds: fewer where they are long."""
+    of_this_length = BATCH_BYTES * objects // max(path.stat().st_size, 1)
+    return max(1, min(batch_size(objects), of_this_length))
+
+
 def split_streams(
     survey: Survey, files: FileList, was_finished: Callable[[InputFile], bool]
 ) -> tuple[FileGroups, list[InputFile]]:
@@ -228,7 +234,7 @@ def _text_pieces(match: Match, path: Path) -> Iterator[list[Piece]]:
     if objects is None:
         yield [Piece(str(path), on_disk=True, match=match)]
         return
-    size_limit = batch_size(objects)
+    size_limit = _objects_at_once(objects, path)
     with open_stream(path) as stream:
         stream.read(layout.body)
         pending, line = b"", layout.body_line
@@ -294,15 +300,11 @@ def _parquet_pieces(match: Match, path: Path) -> Iterator[list[Piece]]:
     if not is_plain:  # compressed as a whole: it cannot be read in pieces
         yield [Piece(str(path), on_disk=True, match=match)]
         return
-    runs: list[str] = []
-    for table in parquet_batches(path, form):
-        for object_id in _ids(match, table, path):
-            if not runs or runs[-1] != object_id:
-                runs.append(object_id)
-    if len(set(runs)) != len(runs):
+    objects = _count_parquet_objects(match, path)
+    if objects is None:
         yield [Piece(str(path), on_disk=True, match=match)]
         return
-    size_limit = batch_size(len(runs))
+    size_limit = _objects_at_once(objects, path)
     pending: pa.Table | None = None
     for table in parquet_batches(path, form):
         pending = table if pending is None else pa.concat_tables([pending, table])
@@ -315,6 +317,24 @@ def _parquet_pieces(match: Match, path: Path) -> Iterator[list[Piece]]:
         pending = pending.slice(cut)
     if pending is not None and pending.num_rows:
         yield [Piece(str(path), match=match, table=pending.combine_chunks())]
+
+
+def _count_parquet_objects(match: Match, path: Path) -> int | None:
+    """Count the objects of a file by their ids alone; None where the rows of an object do not stand together."""
+    import pandas as pd
+
+    from lcdvt.catalogs.reading.tables import parquet_batches
+
+    seen: list[NDArray[np.uint64]] = []
+    last: object = None
+    for table in parquet_batches(path, match.format, ids_alone=True):
+        ids = _ids(match, table, path)
+        if ids.size:
+            begins = np.concatenate(([ids[0] != last], ids[1:] != ids[:-1]))
+            seen.append(pd.util.hash_array(ids[begins]))
+            last = ids[-1]
+    runs = np.concatenate(seen) if seen else np.empty(0, dtype=np.uint64)
+    return runs.size if np.unique(runs).size == runs.size else None
 
 
 def _ids(match: Match, table: pa.Table, path: Path) -> NDArray[Any]:

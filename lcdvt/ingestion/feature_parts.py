@@ -52,6 +52,7 @@ def features_metadata(survey: Survey, config: FeatureConfig) -> dict[str, str]:
         "lcdvt.version": __version__,
         "lcdvt.survey": survey.name,
         "lcdvt.citation": survey.citation,
+        "lcdvt.magnitude": survey.magnitudes_in_words,
         "lcdvt.features": json.dumps(asdict(config), sort_keys=True),
     }
 

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
 import numpy as np
@@ -31,6 +31,8 @@ from lcdvt.names import BAND, DEC, OBJECT_ID, RA, SOURCE, SOURCES_SEPARATOR, SUR
 from lcdvt.workspace.folder import SurveyFolder, part_name, write_part
 from lcdvt.workspace.journal import PartRecord, input_key
 from lcdvt.workspace.objects import PART, objects_folder
+
+FLUXES_BELOW_ZERO: Final = "fluxes of zero or below, kept"
 
 
 @dataclass(frozen=True)
@@ -198,6 +200,7 @@ def make_part(plan: IngestPlan, task: PartTask) -> MadePart:
         epochs=block.mjd.size,
         dropped_epochs=dict(block.dropped_epochs),
         dropped_objects=dict(block.dropped_objects),
+        notes=dict(curves.notes + Counter({FLUXES_BELOW_ZERO: int(np.count_nonzero(block.fluxes()[0] <= 0))})),
         problems=curves.problems,
         left_out=block.left_out,
         incomplete=incomplete,

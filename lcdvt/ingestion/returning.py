@@ -17,7 +17,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lcdvt.disk.atomic import UNFINISHED_SUFFIX
-from lcdvt.epochs.block import EPOCHS_SCHEMA
+from lcdvt.epochs.block import epochs_schema
+from lcdvt.epochs.fluxes import with_one_softening
 from lcdvt.features.extraction import extract_table, extraction_report
 from lcdvt.ingestion.known_objects import Place
 from lcdvt.ingestion.part import MadePart
@@ -135,9 +136,13 @@ def _take_over(plan: IngestPlan, part: MadePart, changed: list[Returned], new: d
     to_epochs, to_features, to_objects = part.staged
     stored = pq.read_table(to_epochs)
     without = stored.filter(pc.invert(pc.is_in(stored[OBJECT_ID], pa.array([star.object_id for star in merged]))))
-    frames = [without.to_pandas(), *(star.epochs for star in merged if star.epochs is not None)]
+    frames = [star.epochs for star in merged if star.epochs is not None]
+    if frames and plan.survey.keeps_flux:
+        frames = [with_one_softening(pd.concat(frames), OBJECT_ID, plan.survey.flux_zero_point)]
+    frames.append(without.to_pandas())
     table = pd.concat(frames).sort_values([OBJECT_ID, BAND, MJD], kind="stable")
-    epochs = pa.Table.from_pandas(table[EPOCHS_SCHEMA.names], schema=EPOCHS_SCHEMA, preserve_index=False)
+    schema = epochs_schema(plan.survey)
+    epochs = pa.Table.from_pandas(table[schema.names], schema=schema, preserve_index=False)
     part.record.epochs = epochs.num_rows
     part.write(epochs.replace_schema_metadata(stored.schema.metadata), to_epochs)
     part.write(_objects(plan, part, merged), to_objects)

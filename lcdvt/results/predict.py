@@ -18,14 +18,15 @@ from lcdvt.dvt.ensemble import predict as predict_members
 from lcdvt.errors import SettingsError, WorkspaceError
 from lcdvt.evaluate import entropy
 from lcdvt.ingestion.ingest import ingest
+from lcdvt.ingestion.join_rule import stored_join
 from lcdvt.names import DISAGREEMENT, ENTROPY, OBJECT_ID, OTHER_SCORE, PREDICTED, REASON, probability_column
 from lcdvt.parallel.executors import IN_THIS_PROCESS, Workers, run_batches
 from lcdvt.parallel.progress import Progress, silent
 from lcdvt.results.folder import find_run
 from lcdvt.results.other_forest import OtherForest, read_other_forest
 from lcdvt.results.saved import WEIGHTS_FILE, SavedRun, load_run
-from lcdvt.workspace.folder import PARTS, read_part
-from lcdvt.workspace.journal import whole_records
+from lcdvt.workspace.folder import PARTS, pieces_folder, read_part
+from lcdvt.workspace.journal import Journal, whole_records
 from lcdvt.workspace.survey import StoredSurvey, open_survey
 
 NO_FEATURES: Final = "no usable features: too few epochs in the bands the run needs"
@@ -176,11 +177,10 @@ def _classify(asked: _Question, stored: StoredSurvey, target: Path | None, progr
                 counted[str(label)] = counted.get(str(label), 0) + int(count)
             progress(objects, None)
             yield frame
-        for record in whole_records(stored.folder.progress) if objects else ():
-            if record.left_out and isinstance(record.left_out, dict):  # the journal may have been touched by hand
-                objects += len(record.left_out)
-                missing += len(record.left_out)
-                yield _unclassified(saved, record.left_out)
+        for left_out in _left_out(stored) if objects else ():
+            objects += len(left_out)
+            missing += len(left_out)
+            yield _unclassified(saved, left_out)
 
     stars = None
     if target is None:
@@ -203,6 +203,27 @@ def _classify(asked: _Question, stored: StoredSurvey, target: Path | None, progr
         ranked_among=asked.ranked_among,
         _stars=stars,
     )
+
+
+def _left_out(stored: StoredSurvey) -> Iterator[dict[str, str]]:
+    """Yield what cleaning dropped, and why; of a joined survey light curves, by their own ids.
+
+    Which star such a light curve would have been a piece of is not known, but where a table names its star and that
+    star is there, nothing is missing.
+    """
+    joined = stored.folder.pieces.is_file()
+    folder = pieces_folder(stored.folder) if joined else stored.folder
+    pieces = read_part(stored.folder.pieces, columns=["piece", "star"]) if joined else None
+    there = set() if pieces is None else {*pieces["piece"].to_pylist(), *pieces["star"].to_pylist()}
+    rule = stored_join(Journal(stored.folder.progress, only_read=True)) if joined else None
+    names = rule.star_names() if rule is not None and rule.ids and Path(rule.ids).is_file() else {}
+    for record in whole_records(folder.progress):
+        if record.left_out and isinstance(record.left_out, dict):  # the journal may have been touched by hand
+            found = {
+                name: why for name, why in record.left_out.items() if name not in there and names.get(name) not in there
+            }
+            if found:
+                yield found
 
 
 def classify_part(task: PartToClassify) -> pd.DataFrame:

@@ -51,6 +51,8 @@ class PartRecord:
     dropped_epochs: dict[str, int]
     dropped_objects: dict[str, int]
     feature_gaps: dict[str, int] = field(default_factory=dict)
+    notes: dict[str, int] = field(default_factory=dict)
+    """What else is to be known of what was read, with how many light curves or epochs it is about."""
     problems: list[str] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
     """Each object that cleaning dropped, and why; not kept in memory either."""
@@ -270,7 +272,7 @@ class Journal:
         """Add up what all batches did."""
         counted = ("files", "files_skipped", "objects", "epochs_read", "epochs")
         totals: dict[str, Any] = {key: sum(getattr(record, key) for record in self.records) for key in counted}
-        for key in ("dropped_epochs", "dropped_objects", "feature_gaps"):
+        for key in ("dropped_epochs", "dropped_objects", "feature_gaps", "notes"):
             sums: Counter[str] = Counter()
             for record in self.records:
                 sums.update(getattr(record, key))

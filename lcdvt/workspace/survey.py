@@ -97,7 +97,7 @@ class StoredSurvey:
             nanometres=self.survey.nanometres,
             period=self._value_of(self.folder.features, object_id, PERIOD),
             label=self._value_of(self.folder.objects, object_id, LABEL),
-            time_scale=self.survey.time.scale,
+            time_scale=self.survey.time.stored_scale,
             citation=self.survey.citation,
         )
 

@@ -2,6 +2,7 @@
 
 import io
 import math
+import statistics
 from pathlib import Path
 
 import pandas as pd
@@ -22,6 +23,7 @@ from helpers.today_files import (
     sky_patrol_text,
     ztf_csv_text,
 )
+from helpers.today_surveys import in_the_file_s_time
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,9 +61,10 @@ def read(content: str | bytes, name: str, survey: str) -> EpochBlock:
     table = peek(head, content)
     claims = [found for found in builtin_surveys() if isinstance(match_survey(found, name, head, table), Match)]
     assert [found.name for found in claims] == [survey]
-    curves = read_file(claims[0], content, name)
+    survey_as_written = in_the_file_s_time(claims[0])
+    curves = read_file(survey_as_written, content, name)
     assert curves.problems == []
-    return block_from_raw(claims[0], curves)
+    return block_from_raw(survey_as_written, curves)
 
 
 def same(block: EpochBlock, expected: list[tuple[float, ...]]) -> None:
@@ -73,7 +76,12 @@ def same(block: EpochBlock, expected: list[tuple[float, ...]]) -> None:
 
 
 def in_magnitudes(rows: list[tuple[float, ...]], zero_point: float) -> list[tuple[float, ...]]:
-    return sorted((t, zero_point - 2.5 * math.log10(f), POGSON * e / f) for t, f, e in rows if f > 0)
+    """Asinh magnitudes, softened by the median error."""
+    b = statistics.median(e for _, _, e in rows)
+    return sorted(
+        (t, zero_point - POGSON * (math.asinh(f / 2 / b) + math.log(b)), POGSON * e / math.hypot(f, 2 * b))
+        for t, f, e in rows
+    )
 
 
 @given(rows)
@@ -144,9 +152,9 @@ def test_pan_starrs_fluxes(rows):
     rows = [(t, f * 1e-6, e * 1e-6) for t, f, e in rows]
     block = read(mast_text([*rows, (60001.0, -999.0, -999.0)]), "detections.csv", "ps1")
     same(block, in_magnitudes(rows, 8.90))
-    negative = sum(flux <= 0 for _, flux, _ in rows)
-    assert block.dropped_epochs["flux zero or negative, without a magnitude"] == negative
-    assert block.dropped_epochs["missing value or sentinel"] == 1
+    assert block.dropped_epochs == {"missing value or sentinel": 1}
+    stored = sorted(zip(block.mjd, *block.fluxes(), strict=True))
+    assert stored == [pytest.approx(row, rel=1e-9, abs=1e-15) for row in sorted(rows)]
 
 
 @given(rows)
@@ -215,8 +223,10 @@ def test_rubin_tables(columns):
     position = {"ra": [1.0, 1.0, 2.0], "dec": [3.0, 3.0, 4.0]}
     block = read(parquet(table | position), "table.parquet", "lsst")
     assert [one.object_id for one in block.objects] == ["169645854020337671", "169645854020337672"]
-    assert block.mag.tolist() == pytest.approx([31.4 - 7.5, 31.4 - 5.0])
-    assert block.dropped_epochs == {"flux zero or negative, without a magnitude": 1}
+    assert block.fluxes()[0].tolist() == pytest.approx([1000.0, -5.0, 100.0])
+    assert block.mag[[0, 2]].tolist() == pytest.approx([31.4 - 7.5, 31.4 - 5.0], abs=0.011)  # nearly the usual ones
+    assert block.mag[1] == pytest.approx(31.4 - POGSON * (math.asinh(-5 / 20) + math.log(10)))
+    assert block.dropped_epochs == {}
 
 
 def test_lists_of_different_lengths_are_refused_in_a_sentence():
@@ -258,7 +268,10 @@ def test_rubin_s_forced_sources_find_their_dates_in_the_table_of_visits(on, tabl
     result = lcdvt.ingest(tmp_path / "in", clean="none", features="none", jobs=1)
     assert result.problems == []
     (epochs,) = lcdvt.open_survey("lsst").iter_epochs()
-    assert epochs[["object_id", "band", "mjd"]].to_numpy().tolist() == [["1", "g", 60982.5], ["1", "r", 60982.25]]
+    assert epochs[["object_id", "band"]].to_numpy().tolist() == [["1", "g"], ["1", "r"]]
+    from_tai = 32.184 / 86400  # without a position, dates stay at the Earth
+    assert epochs["mjd"].tolist() == pytest.approx([60982.5 + from_tai, 60982.25 + from_tai], abs=1e-7)
+    assert result.totals["notes"] == {"light curves without a position: dates at the Earth, not barycentric": 2}
     assert result.totals["dropped_epochs"] == {"missing value or sentinel": 1}
 
 
