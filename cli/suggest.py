@@ -27,8 +27,8 @@ def suggest(
 ) -> None:
     """Name the stars whose labels would help most: in doubt, typical of the doubtful, no two alike.
 
-    Never a star whose label the run has learned from, nor one that was answered already. `lcdvt label` shows them in the
-    browser; or label them elsewhere, ingest with --catalog, and transfer again.
+    Never a star whose label the run has learned from, nor one that was answered already. `lcdvt label` shows them in
+    the browser; or label them elsewhere, ingest with --catalog, and transfer again.
     """
     from rich.table import Table
 

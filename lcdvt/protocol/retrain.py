@@ -1,4 +1,4 @@
-"""A run made again with the answers that people gave since: the same surveys, labels and model, and their labels on top.
+"""A run made again with the answers that people gave since: the same surveys, labels and model, their labels on top.
 
 One draw and no rivals, unless more is asked for: somebody is waiting for the next stars to look at. The page of
 `lcdvt label` starts this module as a process of its own, which tells how far it is in lines of JSON:

@@ -74,6 +74,7 @@ def suggest(
     *,
     per_class: bool = False,
     unlabelled: bool = False,
+    fewer: bool = False,
     out: str | Path | None = None,
     seed: int = 0,
     data: str | Path | None = None,
@@ -82,7 +83,8 @@ def suggest(
     """Choose the target stars whose labels would help a run most: in doubt, typical of the doubtful, no two alike.
 
     A star whose label the run has learned from is never suggested, nor one that somebody has looked at already (the
-    workspace's answers), nor one that is known to be of a class which the run does not tell apart. `lcdvt.results.suggest_rule` states the rule.
+    workspace's answers), nor one that is known to be of a class which the run does not tell apart.
+    `lcdvt.results.suggest_rule` states the rule.
 
     Parameters
     ----------
@@ -94,6 +96,8 @@ def suggest(
         So many of each predicted class, instead of altogether.
     unlabelled
         Leave out stars that have a label in the workspace, which the run may have held back to be scored on.
+    fewer
+        Return fewer stars where fewer are left, instead of refusing.
     out
         Where to write the stars: .parquet, .csv, .fits or .vot; None for nowhere.
     seed
@@ -120,13 +124,15 @@ def suggest(
     predictions[LABEL] = labels.reindex(predictions[OBJECT_ID]).to_numpy(dtype=object)
     answers = stored_answers(stored.name, data)
     opinions = _opinions(predictions, classes, unlabelled, answers)
-    _check_left(opinions, classes, n, per_class)
+    if not fewer:
+        _check_left(opinions, classes, n, per_class)
+    n = min(n, max(int(opinions.free.sum()), 1)) if fewer else n
 
     def features_of(rows: NDArray[np.int64]) -> NDArray[np.floating]:
         return _scaled_features(saved, stored, predictions[OBJECT_ID].to_numpy(dtype=object)[rows])
 
     chosen = choose_stars(opinions, features_of, n, per_class=per_class, seed=seed)
-    if len(chosen) < n * (len(classes) if per_class else 1):
+    if not fewer and len(chosen) < n * (len(classes) if per_class else 1):
         raise SettingsError(f"n={n}: only {len(chosen)} stars outside the run's labels have features; ask for fewer.")
     stars = _describe(chosen, predictions, opinions, classes, _positions(stored, predictions, chosen))
     if path is not None:

@@ -232,8 +232,8 @@ def _notes(scores: Sequence[RowScores], circumstances: Circumstances, has_publis
     if circumstances.answers:
         given = ", ".join(f"{name} {count}" for name, count in circumstances.answers.items())
         notes.append(
-            f"Among them {sum(circumstances.answers.values())} answers of people who were asked ({given}): learned from "
-            "in every draw, and no such star is scored."
+            f"Among them {sum(circumstances.answers.values())} answers of people who were asked ({given}): learned "
+            "from in every draw, and no such star is scored."
         )
     total = sum(circumstances.class_mix.values())
     mix = ", ".join(f"{name} {count} ({100 * count / total:.1f} %)" for name, count in circumstances.class_mix.items())
