@@ -1,6 +1,7 @@
 """A run made again in a process of its own, and how far it is."""
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -8,6 +9,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
+
+from lcdvt.parallel.executors import WORKER_ENVIRONMENT
 
 IDLE, RUNNING, DONE, FAILED = "idle", "running", "done", "failed"
 ENDED_UNTOLD: Final = "the training process ended without a word: see the terminal, and try again."
@@ -35,6 +38,7 @@ class Retraining:
                 stdout=subprocess.PIPE,
                 text=True,
                 start_new_session=True,
+                env=os.environ | WORKER_ENVIRONMENT,  # threads of small models only wait for each other
             )
             self._told = {"state": RUNNING, "done": 0, "total": None, "note": "reading the surveys"}
             self._began = time.monotonic()

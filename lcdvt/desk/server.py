@@ -10,6 +10,7 @@ import ipaddress
 import json
 import secrets
 import socket
+import threading
 from collections.abc import Awaitable, Callable, Mapping
 from importlib import resources
 from typing import Any, Final
@@ -308,6 +309,7 @@ class DeskServer:
 
     def run(self) -> None:
         """Serve until Ctrl-C or `stop`; every answer is on the disk before the page is told so."""
+        threading.Thread(target=self.desk.warm_up, daemon=True).start()
         try:
             self.server.run(sockets=[self.socket])
         except KeyboardInterrupt:  # this is how it is meant to end

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -9,7 +10,7 @@ from lcdvt.desk.retraining import Retraining
 from lcdvt.desk.rounds import agreement, rounds
 from lcdvt.desk.stars import SurveyStars
 from lcdvt.desk.table import StarTable
-from lcdvt.errors import InputFileError, SettingsError
+from lcdvt.errors import InputFileError, LcdvtError, SettingsError
 from lcdvt.figures.style import class_colours
 from lcdvt.names import CANONICAL_CLASSES, OBJECT_ID
 from lcdvt.results.folder import find_run, read_config, read_metrics
@@ -167,6 +168,14 @@ class Desk:
         with self.lock:
             view = self.view
         return {"id": object_id, "scan": self.stars.scan(star), **(view.around(star) if view else {})}
+
+    def warm_up(self) -> None:
+        """Read what the first page needs while the browser opens; nothing depends on it."""
+        with suppress(LcdvtError, OSError):
+            if self.queue:
+                self.star(self.queue[0]["id"])
+                self.around(self.queue[0]["id"])
+            self.maps()
 
     def maps(self) -> dict[str, Any] | None:
         """Return the stars of the small maps; none without a run."""

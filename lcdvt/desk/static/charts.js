@@ -97,10 +97,10 @@ function paint(canvas, spec) {
   pen.clearRect(0, 0, width, height);
   pen.font = FONT;
   const { x, y } = spec;
-  const bare = spec.bare || false;
+  const bare = Boolean(spec.bare);
   const box = bare
     ? { left: 4, right: width - 4, top: 4, bottom: height - 4 }
-    : { left: spec.left ?? 50, right: width - 10, top: spec.top ?? 10, bottom: height - (x.name ? 36 : 22) };
+    : { left: 56, right: width - 10, top: spec.top ?? 10, bottom: height - (x.name ? 36 : 22) };
   const px = value => x.place(value, box.left, box.right);
   const py = value => y.place(value, box.bottom, box.top);
   if (!bare) axes(pen, box, x, y, px, py);
@@ -126,7 +126,7 @@ function axes(pen, box, x, y, px, py) {
   }
   pen.textAlign = "right";
   pen.textBaseline = "middle";
-  for (const [value, text] of y.ticks((box.bottom - box.top) / 42)) {
+  for (const [value, text] of y.ticks((box.bottom - box.top) / 34)) {
     const at = Math.round(py(value)) + 0.5;
     line(pen, box.left, at, box.right, at, 0.45);
     pen.fillText(text, box.left - 7, at);

@@ -74,13 +74,19 @@ class App {
   fetch(id) {
     if (!this.stars.has(id)) {
       const star = get("star", { id });
-      const around = star.then(() => get("around", { id }));
-      around.catch(() => {});
       star.catch(() => this.stars.delete(id));
-      this.stars.set(id, { star, around });
+      this.stars.set(id, { star, around: null });
       if (this.stars.size > KEPT) this.stars.delete(this.stars.keys().next().value);
     }
     return this.stars.get(id);
+  }
+
+  // What stands around a star comes after the star itself: the light curve is what a person waits for.
+  async around(id) {
+    const found = this.fetch(id);
+    await found.star;
+    found.around ||= get("around", { id });
+    return found.around;
   }
 
   async showStar(id) {
@@ -102,9 +108,11 @@ class App {
     scrollTo(0, 0);
     requestAnimationFrame(() => requestAnimationFrame(() => performance.measure("star shown", { start: began, end: performance.now(), detail: id })));
     const page = this.page;
-    found.around.then(around => {
+    const near = this.beside().filter(Boolean);
+    for (const each of near) this.fetch(each);
+    this.around(id).then(around => {
       if (this.page === page) page.showAround(around);
-      for (const near of this.beside()) if (near) this.fetch(near);
+      if (near.length) this.around(near[0]).catch(() => {});
     }).catch(error => this.tell(error.message, true));
     return undefined;
   }
@@ -112,7 +120,7 @@ class App {
   // The stars before and after, as far as they are known without asking.
   beside() {
     const at = this.desk.queue.findIndex(star => star.id === this.current);
-    return at < 0 ? [] : [this.desk.queue[at + 1]?.id, this.desk.queue[at - 1]?.id];
+    return at < 0 ? [] : [1, 2, -1].map(by => this.desk.queue[at + by]?.id);
   }
 
   async step(by) {

@@ -96,5 +96,6 @@ export class TablePage {
 function shown(value) {
   if (value === null || value === undefined) return "–";
   if (typeof value !== "number") return String(value);
-  return Number.isInteger(value) ? String(value) : String(+value.toPrecision(5));
+  if (Number.isInteger(value)) return String(value);
+  return Math.abs(value) < 1e-3 ? value.toExponential(1) : String(+value.toPrecision(5));
 }
