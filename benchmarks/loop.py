@@ -7,7 +7,8 @@ catalogue takes the person's place: it starts `lcdvt label`, asks for each star'
 made again and goes on with the next suggestions, all by the HTTP interface that the browser uses.
 
 Half of the target's labelled stars, drawn by class and seed, are never asked for: in the copies they count as of
-another class, so that they are neither drawn nor suggested nor scored by the run, and all F1 are taken on them by this script.
+another class, so that they are neither drawn nor suggested nor scored by the run, and all F1 are taken on them by this
+script.
 Both ways begin with the same stratified draw of 1 % of the labels. Then
 
 suggest    answers what `lcdvt label` asks for, in rounds of 0.5 %, up to 2.5 %
@@ -182,7 +183,8 @@ def one_seed(
     order = np.random.default_rng(seed).permutation(sorted(set(catalogue) - learned)).tolist()
 
     def at_random(page: Page, number: int) -> list[str]:
-        return [order.pop() for _ in range(number)]
+        done = page.get("desk")["answers"]
+        return order[done : done + number]
 
     def asked_for(page: Page, number: int) -> list[str]:
         return [star["id"] for star in page.get("desk")["queue"]]

@@ -104,10 +104,13 @@ def _serve(desk: "Desk", page: str, port: int | None, browser: bool, announce: C
 
     server: DeskServer = DeskServer(desk, port)
     address = server.address + page
-    announce(address)
-    if browser:
-        webbrowser.open(address)
-    server.run()
+    try:
+        announce(address)
+        if browser:
+            webbrowser.open(address)
+        server.run()
+    except KeyboardInterrupt:  # before the server listened to it
+        desk.close()
     return desk.answers.refresh()
 
 
