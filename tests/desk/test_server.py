@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import uuid
+from contextlib import suppress
 from pathlib import Path
 
 import pandas as pd
@@ -122,7 +123,7 @@ def test_another_site_may_open_the_page_but_read_nothing(client):
     [
         "../../etc/passwd",
         "..%2f..%2fetc%2fpasswd",
-        "static/../../../setup.py",
+        "static/../../x.py",
         "desk.js/../../x",
         "//etc/passwd",
         "a%00",
@@ -164,22 +165,18 @@ def test_a_strange_name_is_shown_and_answered_but_never_a_tag(client):
 def test_a_large_body_is_refused_and_the_server_lives(server):
     for size in (LARGEST_BODY + 1, 10 << 20):
         client = Client(server.address)
-        try:
+        with suppress(BrokenPipeError, ConnectionResetError):  # it may hang up before it has heard everything
             assert client.ask("api/answer", b"x" * size)[0] == 413
-        except (BrokenPipeError, ConnectionResetError):
-            pass  # it hangs up before it has heard everything
     # without a length, piece by piece
     client = Client(server.address)
     client.connection.putrequest("POST", client.root + "api/answer")
     client.connection.putheader("Transfer-Encoding", "chunked")
     client.connection.endheaders()
-    try:
+    with suppress(BrokenPipeError, ConnectionResetError):
         for _ in range(40):
             client.connection.send(b"2000\r\n" + b"x" * 0x2000 + b"\r\n")
         client.connection.send(b"0\r\n\r\n")
         assert client.connection.getresponse().status == 413
-    except (BrokenPipeError, ConnectionResetError):
-        pass
     assert Client(server.address).get("desk")["survey"] == "new"
 
 

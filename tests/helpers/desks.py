@@ -34,18 +34,12 @@ class Client:
         self.connection = http.client.HTTPConnection(self.host, self.port, timeout=30)
 
     def ask(
-        self,
-        path: str,
-        body: bytes | None = None,
-        *,
-        method: str | None = None,
-        root: str | None = None,
-        **headers: str,
+        self, path: str, body: bytes | None = None, *, root: str | None = None, **headers: str
     ) -> tuple[int, bytes, dict[str, str]]:
         """Return status, body and headers; underscores in names of headers stand for dashes."""
         given = {name.replace("_", "-"): value for name, value in headers.items()}
         root = self.root if root is None else root
-        self.connection.request(method or ("GET" if body is None else "POST"), root + path, body, given)
+        self.connection.request("GET" if body is None else "POST", root + path, body, given)
         response = self.connection.getresponse()
         return response.status, response.read(), {name.lower(): value for name, value in response.getheaders()}
 
