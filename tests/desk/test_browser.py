@@ -49,6 +49,7 @@ def browser(tmp_path_factory):
 
 
 def look(browser: Browser, address: str, **screen) -> None:
+    browser.open("about:blank")  # a page whose server is gone still complains of it
     browser.open(address, **screen)
     browser.wait_until(STAR)
 
@@ -137,9 +138,7 @@ def test_label_by_keyboard_undo_reload_kill_and_train_again(browser, data):
         browser.wait_until("document.querySelectorAll('canvas.chart').length === 2")
         rows = browser.evaluate("[...document.querySelectorAll('tbody tr')].map(row => row.cells[0].textContent)")
         assert rows == ["run", "run-round-1"]
-        # that the first server was gone is told to the console, too
-        others = [each for each in browser.complaints() if "ERR_CONNECTION_REFUSED" not in json.dumps(each)]
-        assert others == []
+        assert browser.complaints() == []
     in_draw = json.loads((data / "runs" / "run-round-1" / "metrics.json").read_text())["labels_from"]["used"]
     assert sum(in_draw.values()) == sum(label not in (None, "OTHER") for label in given.values())
 
@@ -164,6 +163,7 @@ def test_every_page_fits_every_screen_without_a_complaint(browser, data):
 
 def test_browse_without_a_run_sorts_finds_and_opens_a_star(browser, data):
     with command("browse", "new", "--data", data, "--who", "bob") as (_, address):
+        browser.open("about:blank")
         browser.open(address)
         browser.wait_until("document.querySelectorAll('tbody tr').length === 50")
         first = "document.querySelector('tbody td').textContent"

@@ -112,7 +112,7 @@ class App {
     for (const each of near) this.fetch(each);
     this.around(id).then(around => {
       if (this.page === page) page.showAround(around);
-      if (near.length) this.around(near[0]).catch(() => {});
+      return near.length ? this.around(near[0]) : this.atPlace(1).then(next => next && this.around(next));
     }).catch(error => this.tell(error.message, true));
     return undefined;
   }
@@ -123,6 +123,12 @@ class App {
     return at < 0 ? [] : [1, 2, -1].map(by => this.desk.queue[at + by]?.id);
   }
 
+  // The star so many places further in the table's order; none beyond its ends, or where no table was open.
+  async atPlace(by) {
+    if (this.place === null || !this.table || this.place + by < 0) return null;
+    return (await get("place", { ...this.table.query, place: this.place + by })).id;
+  }
+
   async step(by) {
     const at = this.desk.queue.findIndex(star => star.id === this.current);
     if (at >= 0) {
@@ -130,8 +136,7 @@ class App {
       if (next) this.open(next.id);
       return;
     }
-    if (this.place === null || !this.table || this.place + by < 0) return;
-    const { id } = await get("place", { ...this.table.query, place: this.place + by });
+    const id = await this.atPlace(by);
     if (id === null) return;
     this.place += by;
     this.open(id);
