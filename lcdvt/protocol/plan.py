@@ -105,11 +105,14 @@ class TransferOptions(RunOptions):
     ----------
     source_labels
         How many labels of each source may be used.
+    labels_from
+        A file of answers (`lcdvt label`): labels of the target in every draw, beside those drawn.
     """
 
     mode: TrainingMode = "multi-task"
     preset: str | Path | DVTConfig = "taught"
     source_labels: str = "all"
+    labels_from: Path | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -185,6 +188,8 @@ class Plan:
         Whether draws hold out folds.
     left_out
         Classes that the surveys have, and that the run does not tell apart.
+    answers
+        How many labels of each class people gave; they are in every draw.
     """
 
     surveys: tuple[StoredSurvey, ...]
@@ -193,6 +198,7 @@ class Plan:
     settings: Mapping[str, Any]
     folds: bool = False
     left_out: tuple[str, ...] = ()
+    answers: Mapping[str, int] = field(default_factory=dict)
 
 
 def draw_tasks(
