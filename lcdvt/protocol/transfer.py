@@ -10,14 +10,14 @@ from typing import TypedDict, Unpack
 
 from lcdvt.dataset.alignment import aligned_surveys
 from lcdvt.dataset.dataset import Dataset, build_dataset
-from lcdvt.dataset.draws import LabelBudget
+from lcdvt.dataset.draws import NO_LABEL, LabelBudget
 from lcdvt.dataset.scaling import ScalingMethod
 from lcdvt.dvt.config import DVTConfig, TrainingMode
 from lcdvt.errors import DatasetError, SettingsError
 from lcdvt.parallel.executors import EVERY_CORE, Workers
 from lcdvt.parallel.progress import Progress, silent
 from lcdvt.protocol.carry_out import RunPlace, carry_out
-from lcdvt.protocol.plan import ALL_ROWS, Plan, TransferOptions, draw_tasks
+from lcdvt.protocol.plan import ALL_ROWS, UNSUPERVISED_ROWS, Plan, TransferOptions, draw_tasks
 from lcdvt.run import Run
 from lcdvt.workspace.survey import StoredSurvey, open_survey
 
@@ -57,7 +57,8 @@ def transfer(
     target
         The ingested survey to classify.
     labels
-        How many of the target's labels may be used: "1%", "25", "3/class" or a share.
+        How many of the target's labels may be used: "1%", "25", "3/class", a share, or 0: then the sources' labels
+        are carried over to a target that needs none.
     source_labels
         The same for each source.
     classes
@@ -176,17 +177,23 @@ def run_transfer(
     """Carry labels over as the options say: what `transfer`, `ensemble` and the command line come down to."""
     if target in sources:
         raise SettingsError(f"{target} is both source and target: name two different surveys.")
-    options.chosen_rows(ALL_ROWS)  # a wrong row is told before the surveys are read
-    target_budget, source_budget = LabelBudget.parse(labels), LabelBudget.parse(options.source_labels)
+    target_budget, source_budget = LabelBudget.parse_or_none(labels), LabelBudget.parse(options.source_labels)
+    known_rows = UNSUPERVISED_ROWS if target_budget == NO_LABEL else ALL_ROWS
+    options.chosen_rows(known_rows)  # a wrong row is told before the surveys are read
+    if target_budget == NO_LABEL and options.config.teaching is None:
+        raise SettingsError(
+            f"labels=0: preset {options.preset_name} learns from labels of the target; choose one that teaches "
+            "(taught), or give some labels."
+        )
     surveys = tuple(open_survey(each, place.data) for each in (*sources, target))
     place.check_free()
-    dataset, left_out = put_together(surveys, options.classes)
+    dataset, left_out = put_together(surveys, options.classes, target_needs_labels=target_budget != NO_LABEL)
     budgets = [*[source_budget] * len(sources), target_budget]
     drawn = [dataset.draw(budgets, seed) for seed in range(options.seed, options.seed + options.repeats)]
     plan = Plan(
         surveys=surveys,
         dataset=dataset,
-        tasks=draw_tasks(dataset, drawn, options, ALL_ROWS),
+        tasks=draw_tasks(dataset, drawn, options, known_rows),
         settings={
             "verb": "transfer",
             "labels": str(target_budget),
@@ -198,14 +205,27 @@ def run_transfer(
     return carry_out(plan, place, workers, progress)
 
 
-def put_together(stored: Sequence[StoredSurvey], classes: Sequence[str] | None) -> tuple[Dataset, tuple[str, ...]]:
-    """Put the surveys together, with the classes wanted or those that both sides have; and what is left out."""
+def put_together(
+    stored: Sequence[StoredSurvey], classes: Sequence[str] | None, *, target_needs_labels: bool = True
+) -> tuple[Dataset, tuple[str, ...]]:
+    """Put the surveys together, with the classes wanted or those that both sides have; and what is left out.
+
+    Parameters
+    ----------
+    stored
+        Sources first, the target last.
+    classes
+        The classes wanted; None for those that both sides have.
+    target_needs_labels
+        Whether a target without any label is refused; otherwise it may have all classes of the sources.
+    """
     surveys = aligned_surveys(stored)
     known = [set(survey.labels.dropna()) for survey in surveys]
     for survey, found in zip(surveys, known, strict=True):
-        if not found:
+        if not found and (target_needs_labels or survey is not surveys[-1]):
             raise DatasetError(f"{survey.name} has no labels: ingest it with catalog=FILE, or choose another survey.")
-    at_source, at_target, target = set.union(*known[:-1]), known[-1], surveys[-1].name
+    at_source, target = set.union(*known[:-1]), surveys[-1].name
+    at_target = known[-1] or at_source
     shared = sorted(at_source & at_target)
     for name in classes or ():
         if name not in shared:
