@@ -99,10 +99,10 @@ def test_answers_alone_teach_where_the_catalogue_keeps_its_labels_back(data, tmp
         file.add(Answer(f"more{number}", str(star), label, who="ann"))
     file_path = answers_path("new", copy)
     options = QUICK | {"steps": 2}
-    only = lcdvt.transfer("old", "new", "none", labels_from=file_path, data=copy, name="only", **options)
+    only = lcdvt.transfer("old", "new", "0", labels_from=file_path, data=copy, name="only", **options)
     drawn = only.predictions().query("in_draw")
     assert set(drawn["object_id"]) == set(file.log.labels()) - {k for k, v in file.log.labels().items() if v == "OTHER"}
-    assert only.settings()["labels"] == "none"
+    assert only.settings()["labels"] == "0"
     # a survey without any label of its own
     objects = pd.read_parquet(copy / "new" / "objects.parquet").assign(label=None, survey_label=None)
     objects.to_parquet(copy / "new" / "objects.parquet")
@@ -115,7 +115,6 @@ def test_mistakes_are_told_in_a_sentence(data, tmp_path):
     empty = tmp_path / "empty.jsonl"
     AnswerFile(empty, "new").add(Answer("k", "star", None, who="ann"))
     for arguments, said in [
-        ({"labels": "none"}, "labels_from=FILE"),
         ({"labels": "10%", "labels_from": tmp_path / "none.jsonl"}, "does not exist"),
         ({"labels": "10%", "labels_from": empty}, "nobody has named"),
     ]:
