@@ -77,7 +77,7 @@ class DirectSums:
     def __init__(self, since: np.ndarray, grid: Grid) -> None:
         first, turn = 2.0 * math.pi * grid.lowest * since, 2.0 * math.pi * grid.step * since
         self._start = np.stack((np.cos(first), np.sin(first), np.cos(turn), np.sin(turn)))
-        self._window = np.empty((grid.size, 4))
+        self._window, self._signal = np.empty((grid.size, 4)), np.empty((grid.size, 2))
         _sum_window(*self._start.copy(), self._window)
 
     def highest(self, signal: np.ndarray) -> Highest:
@@ -85,7 +85,7 @@ class DirectSums:
         # The signal rides along in the rotated vector: one multiplication fewer per epoch and frequency.
         phases = self._start.copy()
         phases[:2] *= signal
-        return Highest(*_highest_of_all(*phases, self._window))
+        return Highest(*_highest_of_all(*phases, self._window, self._signal))
 
 
 @fast_kernel
@@ -115,12 +115,15 @@ def _sum_window(
 
 @fast_kernel
 def _highest_of_all(
-    cosine: np.ndarray, sine: np.ndarray, cos_turn: np.ndarray, sin_turn: np.ndarray, window: np.ndarray
+    cosine: np.ndarray,
+    sine: np.ndarray,
+    cos_turn: np.ndarray,
+    sin_turn: np.ndarray,
+    window: np.ndarray,
+    signal: np.ndarray,
 ) -> tuple[int, float]:
     """Return index and power of the highest point where every frequency is summed."""
     epochs = cosine.size
-    best_index = -1
-    best_power = -1.0
     for k in range(window.shape[0]):
         yc = 0.0
         ys = 0.0
@@ -130,8 +133,13 @@ def _highest_of_all(
             ys += here_sin
             cosine[i] = here_cos * cos_turn[i] - here_sin * sin_turn[i]
             sine[i] = here_sin * cos_turn[i] + here_cos * sin_turn[i]
+        signal[k, 0] = yc / epochs
+        signal[k, 1] = ys / epochs
+    best_index = -1
+    best_power = -1.0
+    for k in range(window.shape[0]):
         c, s, c_square = window[k, 0], window[k, 1], window[k, 2]
-        power = _power(c_square - c * c, 1.0 - c_square - s * s, window[k, 3] - c * s, yc / epochs, ys / epochs)
+        power = _power(c_square - c * c, 1.0 - c_square - s * s, window[k, 3] - c * s, signal[k, 0], signal[k, 1])
         if power > best_power:
             best_index, best_power = k, power
     return best_index, best_power
