@@ -17,14 +17,17 @@ from numba import njit
 # in the last digit from all those that find the kernels on disk.
 REORDERED_SUMS: Final = {"reassoc", "contract", "arcp", "nsz"}
 
-kernel: Final = njit(cache=True, error_model="numpy")
+kernel: Final = njit(cache=True, error_model="numpy", no_cfunc_wrapper=True)
 """A function that Python calls: compiled once, kept on disk."""
 
-fast_kernel: Final = njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS)
+fast_kernel: Final = njit(cache=True, error_model="numpy", no_cfunc_wrapper=True, fastmath=REORDERED_SUMS)
 """A kernel whose sums may be reordered, all of them."""
 
 part: Final = njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 """A function that only kernels call: kept within them, without a way in from Python."""
+
+inlined_part: Final = njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True)
+"""A part so small, or so often run, that calling it would cost more than what it does."""
 
 fast_part: Final = njit(
     error_model="numpy",

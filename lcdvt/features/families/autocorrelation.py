@@ -21,7 +21,12 @@ def compute(curves: Curves) -> np.ndarray:
     """Return one row per curve, columns as in FEATURES."""
     out = np.full((len(curves.offsets) - 1, len(FEATURES)), np.nan)
     since, residual = np.empty((2, int(np.max(np.diff(curves.offsets), initial=0))))
-    _compute_all(curves.time, curves.mag, curves.offsets, since, residual, out)
+    filled = np.diff(curves.offsets) > 0
+    spans = curves.time[curves.offsets[1:][filled] - 1] - curves.time[curves.offsets[:-1][filled]]
+    # Memory that nobody touches costs nothing: nearly always the first hundred days are enough.
+    most = int(min(max(np.max(spans, initial=0.0), FIRST_SLOTS), MOST_SLOTS))
+    products, pairs = np.empty((2, most))
+    _compute_all(curves.time, curves.mag, curves.offsets, since, residual, products, pairs, np.empty(FIRST_SLOTS), out)
     return out
 
 
@@ -56,20 +61,18 @@ def _add_pairs(
             pairs[slot] += 1.0
 
 
-@part
-def _stetson_k(values: np.ndarray, count: int) -> float:
-    mean, variance = mean_and_variance(values, 0 * count, count)
-    absolute = 0.0
-    for i in range(count):
-        absolute += abs(values[i] - mean)
-    return absolute / count / math.sqrt(variance)
-
-
 @kernel
 def _compute_all(
-    time: np.ndarray, mag: np.ndarray, offsets: np.ndarray, since: np.ndarray, residual: np.ndarray, out: np.ndarray
+    time: np.ndarray,
+    mag: np.ndarray,
+    offsets: np.ndarray,
+    since: np.ndarray,
+    residual: np.ndarray,
+    products: np.ndarray,
+    pairs: np.ndarray,
+    filled: np.ndarray,
+    out: np.ndarray,
 ) -> None:
-    products, pairs, filled = np.empty(FIRST_SLOTS), np.empty(FIRST_SLOTS), np.empty(FIRST_SLOTS)
     for curve in range(out.shape[0]):
         start, stop = offsets[curve], offsets[curve + 1]
         if stop == start:
@@ -82,19 +85,18 @@ def _compute_all(
             residual[i] = mag[start + i] - mean
             # Since the first epoch, as FATS counts: which slot a pair at half a day falls in hangs on rounding.
             since[i] = time[start + i] - time[start]
-        lag = 0
-        power = _lagged_product(residual, count, lag)
+        power = _lagged_product(residual, count, np.int64(0))
         if power > 0.0:
             for lag in range(1, count):
                 if _lagged_product(residual, count, lag) / power < THRESHOLD:
                     out[curve, 0] = lag
                     break
-        first, slots = 0, FIRST_SLOTS
+        first, slots = np.int64(0), np.int64(FIRST_SLOTS)
         _add_pairs(since, residual, count, first, slots, products, pairs)
         # Every epoch pairs with itself at lag zero.
         at_zero = (power + products[0]) / (pairs[0] + count)
         filled[0] = 1.0
-        number = 1
+        number = np.int64(1)
         length = np.nan
         for slot in range(1, FIRST_SLOTS):
             if pairs[slot] > 0.0:
@@ -104,15 +106,18 @@ def _compute_all(
                 number += 1
         # With all pairs within half a day FATS has no slot at all, not even the zeroth.
         if number > 1:
-            out[curve, 2] = _stetson_k(filled, number)
+            mean, variance = mean_and_variance(filled, np.int64(0), number)
+            absolute = 0.0
+            for i in range(number):
+                absolute += abs(filled[i] - mean)
+            out[curve, 2] = absolute / number / math.sqrt(variance)
         while math.isnan(length):
             first, slots = slots, 2 * slots
             if slots > since[count - 1] or slots > MOST_SLOTS:
                 break
-            later_products, later_pairs = np.empty(slots - first), np.empty(slots - first)
-            _add_pairs(since, residual, count, first, slots, later_products, later_pairs)
+            _add_pairs(since, residual, count, first, slots, products, pairs)
             for slot in range(slots - first):
-                if later_pairs[slot] > 0.0 and later_products[slot] / later_pairs[slot] / at_zero < THRESHOLD:
+                if pairs[slot] > 0.0 and products[slot] / pairs[slot] / at_zero < THRESHOLD:
                     length = float(first + slot)
                     break
         out[curve, 1] = length

@@ -11,7 +11,6 @@ from typing import Final
 import numpy as np
 
 from lcdvt.compiled.kernel import kernel, part
-from lcdvt.features.families.moments import mean_and_variance
 from lcdvt.features.gate import Curves
 
 FEATURES: Final = ("CAR_sigma", "CAR_tau", "CAR_mean")
@@ -32,15 +31,20 @@ STARTING, REFLECTING, EXPANDING, CONTRACTING_OUTSIDE, CONTRACTING_INSIDE, SHRINK
 def compute(curves: Curves) -> np.ndarray:
     """Return one row per curve, columns as in FEATURES."""
     out = np.full((len(curves.offsets) - 1, len(FEATURES)), np.nan)
-    gaps, residual, error_variance = np.empty((3, int(np.max(np.diff(curves.offsets), initial=0))))
-    simplex = np.empty((3, 3))
-    _compute_all(curves.time, curves.mag, curves.err, curves.offsets, gaps, residual, error_variance, simplex, out)
+    sigmas, taus, values = np.empty((3, 3))
+    for curve in np.flatnonzero(np.diff(curves.offsets) > 1).tolist():
+        part_of_all = slice(curves.offsets[curve], curves.offsets[curve + 1])
+        mag, err = curves.mag[part_of_all], curves.err[part_of_all]
+        mean = mag.sum() / len(mag)
+        _fit(np.diff(curves.time[part_of_all]), mag - mean, err * err, sigmas, taus, values)
+        if math.isfinite(values[0]):
+            out[curve] = sigmas[0], taus[0], mean / taus[0] if taus[0] else np.nan
     return out
 
 
 @part
 def _negative_log_likelihood(
-    sigma: float, tau: float, gaps: np.ndarray, residual: np.ndarray, error_variance: np.ndarray, steps: int
+    sigma: float, tau: float, gaps: np.ndarray, residual: np.ndarray, error_variance: np.ndarray
 ) -> float:
     stationary = 0.5 * tau * sigma * sigma
     variance = stationary
@@ -48,7 +52,7 @@ def _negative_log_likelihood(
     exponents = 0.0
     logs = 0.0
     product = 1.0
-    for i in range(steps):
+    for i in range(gaps.size):
         decay = math.exp(-gaps[i] / tau)
         gain = variance / (variance + error_variance[i])
         predicted = decay * (predicted + gain * (residual[i] - predicted))
@@ -64,7 +68,7 @@ def _negative_log_likelihood(
         if not (1.0 / PRODUCT_RANGE < product < PRODUCT_RANGE):
             logs += math.log(product)
             product = 1.0
-    logs += math.log(product) + steps * math.log(2.0 * math.pi)
+    logs += math.log(product) + gaps.size * math.log(2.0 * math.pi)
     return 0.5 * logs - exponents
 
 
@@ -75,11 +79,15 @@ def _within(value: float) -> float:
     return value if value < UPPER_BOUND else UPPER_BOUND
 
 
-@part
+@kernel
 def _fit(
-    gaps: np.ndarray, residual: np.ndarray, error_variance: np.ndarray, steps: int, sigmas: np.ndarray,
-    taus: np.ndarray, values: np.ndarray,
-) -> None:  # fmt: skip
+    gaps: np.ndarray,
+    residual: np.ndarray,
+    error_variance: np.ndarray,
+    sigmas: np.ndarray,
+    taus: np.ndarray,
+    values: np.ndarray,
+) -> None:
     """Walk FATS' simplex; the best (σ, τ) and its value come first in the three arrays.
 
     `move` says what is tried next: a start vertex, the reflection, what follows it, or a vertex of the shrunk simplex.
@@ -98,7 +106,7 @@ def _fit(
             # On the line from the worst vertex through the centre of the others.
             new_sigma = _within((1.0 + weight) * 0.5 * (sigmas[0] + sigmas[1]) - weight * sigmas[2])
             new_tau = _within((1.0 + weight) * 0.5 * (taus[0] + taus[1]) - weight * taus[2])
-        new_value = _negative_log_likelihood(new_sigma, new_tau, gaps, residual, error_variance, steps)
+        new_value = _negative_log_likelihood(new_sigma, new_tau, gaps, residual, error_variance)
         calls += 1
         step_is_done = True
         if move in (STARTING, SHRINKING):
@@ -151,33 +159,3 @@ def _fit(
         if calls >= MOST_CALLS or has_converged:
             break
         move, weight = REFLECTING, 1.0
-
-
-@kernel
-def _compute_all(
-    time: np.ndarray,
-    mag: np.ndarray,
-    err: np.ndarray,
-    offsets: np.ndarray,
-    gaps: np.ndarray,
-    residual: np.ndarray,
-    error_variance: np.ndarray,
-    simplex: np.ndarray,
-    out: np.ndarray,
-) -> None:
-    sigmas, taus, values = simplex[0], simplex[1], simplex[2]
-    for curve in range(out.shape[0]):
-        start, stop = offsets[curve], offsets[curve + 1]
-        if stop - start < 2:
-            continue
-        mean, _ = mean_and_variance(mag, start, stop)
-        for i in range(stop - start):
-            residual[i] = mag[start + i] - mean
-            error_variance[i] = err[start + i] * err[start + i]
-            if i > 0:
-                gaps[i - 1] = time[start + i] - time[start + i - 1]
-        _fit(gaps, residual, error_variance, stop - start - 1, sigmas, taus, values)
-        if math.isfinite(values[0]):
-            out[curve, 0] = sigmas[0]
-            out[curve, 1] = taus[0]
-            out[curve, 2] = mean / taus[0]

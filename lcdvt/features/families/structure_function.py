@@ -72,7 +72,7 @@ def _compute_all(
             slope = (mag[left + 1] - mag[left]) / (time[left + 1] - time[left])
             even[i] = mag[left] + slope * (when - time[left])
         even[POINTS - 1] = mag[last]
-        used = 0
+        used = np.int64(0)
         for lag in range(1, POINTS):
             first, second, third = _moments_of_changes(even, lag)
             # FATS leaves zeros out at both ends; in between they would make every index infinite.

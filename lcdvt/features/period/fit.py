@@ -36,8 +36,6 @@ N_MODELS = MODEL_CHAINS.size
 # noise from signal no more: the phases are covered too poorly, and the fit would swing through the gaps.
 SMALLEST_PIVOT = 0.01
 LARGEST_GAIN_RATIO = 1e12
-# The small arrays of a fit, one after the other.
-SCRATCH = 4 * (2 * HIGHEST_HARMONIC + 2) + (2 * HIGHEST_HARMONIC) ** 2 + 6 * HIGHEST_HARMONIC
 
 
 class Bands(NamedTuple):
@@ -161,19 +159,26 @@ def fit_candidates(
     c1, s1, turn_c, turn_s, now, before = np.empty((6, len(bands.t)))
     _fit_all(
         bands.t, bands.w, bands.y, bands.bounds, bands.max_harmonics, variance, frequencies, reaches, n_points, highest,
-        c1, s1, turn_c, turn_s, now, before, np.empty(SCRATCH), best_frequency, best_gain, window,
+        c1, s1, turn_c, turn_s, now, before, *_scratch(), best_frequency, best_gain, window,
     )  # fmt: skip
     return best_frequency, best_gain, window
+
+
+def _scratch() -> tuple[Floats, ...]:
+    """Return the small arrays of a fit: sums, y_sums, factor, projected, reductions, and gains or solution."""
+    rows, width = 2 * HIGHEST_HARMONIC, 2 * HIGHEST_HARMONIC + 2
+    sums, y_sums = np.empty((2, 2, width))
+    return sums, y_sums, np.empty((rows, rows)), np.empty(rows), np.empty(HIGHEST_HARMONIC + 1), np.empty(rows)
 
 
 @kernel
 def _fit_all(
     t: Floats, w: Floats, y: Floats, bounds: Integers, max_harmonics: Integers, variance: Floats, frequencies: Floats,
     reaches: Floats, n_points: int, highest: int, c1: Floats, s1: Floats, turn_c: Floats, turn_s: Floats, now: Floats,
-    before: Floats, scratch: Floats, best_frequency: Floats, best_gain: Floats, window: Floats,
+    before: Floats, sums: Floats, y_sums: Floats, factor: Floats, projected: Floats, reductions: Floats,
+    gains: Floats, best_frequency: Floats, best_gain: Floats, window: Floats,
 ) -> None:  # fmt: skip
     n, n_bands = t.size, bounds.size - 1
-    sums, y_sums, factor, projected, reductions, gains = _split(scratch)
     step = 0.0
     for candidate in range(frequencies.size):
         lowest = frequencies[candidate] - reaches[candidate]
@@ -227,21 +232,6 @@ def _fit_all(
                 c1[i] = turned
 
 
-@part
-def _split(scratch: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
-    """Return the small arrays of a fit: sums, y_sums, factor, projected, reductions, and what is left."""
-    rows, width = 2 * HIGHEST_HARMONIC, 2 * HIGHEST_HARMONIC + 2
-    first = 4 * width + rows * rows
-    return (
-        scratch[: 2 * width].reshape((2, width)),
-        scratch[2 * width : 4 * width].reshape((2, width)),
-        scratch[4 * width : first].reshape((rows, rows)),
-        scratch[first : first + rows],
-        scratch[first + rows : first + 2 * rows],
-        scratch[first + 2 * rows :],
-    )
-
-
 def fit_model(bands: Bands, frequency: float, model: int) -> tuple[Floats, Floats]:
     """Return residuals (magnitudes) of one model at one frequency and the coefficients per band.
 
@@ -252,7 +242,7 @@ def fit_model(bands: Bands, frequency: float, model: int) -> tuple[Floats, Float
     c1, s1, now, before = np.empty((4, len(bands.t)))
     _fit_one(
         bands.t, bands.w, bands.y, bands.bounds, bands.max_harmonics, frequency, model, c1, s1, now, before,
-        np.empty(SCRATCH), residuals, coefficients,
+        *_scratch(), residuals, coefficients,
     )  # fmt: skip
     return residuals, coefficients
 
@@ -260,9 +250,9 @@ def fit_model(bands: Bands, frequency: float, model: int) -> tuple[Floats, Float
 @kernel
 def _fit_one(
     t: Floats, w: Floats, y: Floats, bounds: Integers, max_harmonics: Integers, frequency: float, model: int,
-    c1: Floats, s1: Floats, now: Floats, before: Floats, scratch: Floats, residuals: Floats, coefficients: Floats,
+    c1: Floats, s1: Floats, now: Floats, before: Floats, sums: Floats, y_sums: Floats, factor: Floats,
+    projected: Floats, reductions: Floats, solution: Floats, residuals: Floats, coefficients: Floats,
 ) -> None:  # fmt: skip
-    sums, y_sums, factor, projected, reductions, solution = _split(scratch)
     chain, wanted = MODEL_CHAINS[model], MODEL_HARMONICS[model]
     for i in range(t.size):
         cycles = frequency * t[i]
