@@ -12,7 +12,7 @@ env: .venv/.installed  ## create .venv with everything pinned in constraints.txt
 .venv/.installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=python3.12 …"; exit 2; }
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,notebooks,dask,lsdb]'
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,notebooks,dask,lsdb,label]'
 	@touch $@
 
 demo: env        ## simulate surveys, ingest them, and show what came out

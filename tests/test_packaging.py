@@ -26,7 +26,7 @@ def test_the_wheel_holds_every_file_of_the_three_folders(tmp_path):
     expected = {
         f"{target}/{path.relative_to(ROOT / folder)}"
         for folder, target in FOLDERS.items()
-        for pattern in ("*.py", "*.toml", "*.csv", "*.css", "*.json", "py.typed")
+        for pattern in ("*.py", "*.toml", "*.csv", "*.css", "*.json", "*.html", "*.js", "*.svg", "py.typed")
         for path in (ROOT / folder).rglob(pattern)
     }
     assert packed == expected

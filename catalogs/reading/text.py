@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +15,7 @@ from lcdvt.catalogs.reading.scan import LINE_FAULTS, Scan, scan_texts
 from lcdvt.catalogs.reading.text_objects import TextObjects, objects_of_rows, wanted_columns
 from lcdvt.catalogs.reading.values import NEGATIVE_SIGNS, has_bits, measured, without_flagged
 from lcdvt.catalogs.survey import Column, Flag, Format, Survey
+from lcdvt.compiled.kernel import kernel
 
 NO_COMMENT: Final = -1
 
@@ -107,9 +107,8 @@ def _among(form: Format, scan: Scan, column: Column, words: tuple[str, ...]) -> 
     """Say for each row whether the text in a column is one of some words."""
     keys = np.array([np.frombuffer(_padded(word), dtype=np.uint8) for word in words])
     at = wanted_columns(form)[1].index(column)
-    data = np.frombuffer(scan.buffer, dtype=np.uint8)
     codes = np.zeros(len(words), dtype=np.int8)
-    return np.asarray(_match_tokens(data, scan.text_start[:, at], scan.text_stop[:, at], keys, codes)) == 0
+    return np.asarray(_match_tokens(scan, at, keys, codes) == 0)
 
 
 def _cameras(form: Format, scan: Scan) -> NDArray[np.int64]:
@@ -168,8 +167,7 @@ def _band_column(survey: Survey, form: Format, scan: Scan) -> NDArray[np.int8]:
     codes = np.array([survey.bands.index(band) for band in names.values()], dtype=np.int8)
     assert form.band_column is not None  # asked for by the caller only then
     at = wanted_columns(form)[1].index(form.band_column)
-    data = np.frombuffer(scan.buffer, dtype=np.uint8)
-    return np.asarray(_match_tokens(data, scan.text_start[:, at], scan.text_stop[:, at], keys, codes))
+    return _match_tokens(scan, at, keys, codes)
 
 
 _LONGEST_BAND_NAME = 32
@@ -179,10 +177,17 @@ def _padded(key: str) -> bytes:
     return key.encode()[:_LONGEST_BAND_NAME].ljust(_LONGEST_BAND_NAME, b"\0")
 
 
-@numba.njit(cache=True)
-def _match_tokens(data, start, stop, keys, codes):  # type: ignore[no-untyped-def]
-    """Return for each token the code of the key it equals, or UNKNOWN_BAND."""
-    result = np.full(start.size, UNKNOWN_BAND, dtype=np.int8)
+def _match_tokens(scan: Scan, at: int, keys: NDArray[np.uint8], codes: NDArray[np.int8]) -> NDArray[np.int8]:
+    """Return for each row the code of the key that its text in a column equals, or UNKNOWN_BAND."""
+    result = np.full(len(scan.text_start), UNKNOWN_BAND, dtype=np.int8)
+    data = np.frombuffer(scan.buffer, dtype=np.uint8)
+    start, stop = (np.ascontiguousarray(places[:, at]) for places in (scan.text_start, scan.text_stop))
+    _fill_matches(data, start, stop, keys, codes, result)
+    return result
+
+
+@kernel
+def _fill_matches(data, start, stop, keys, codes, result):  # type: ignore[no-untyped-def]
     width = keys.shape[1]
     for row in range(start.size):
         length = stop[row] - start[row]
@@ -199,4 +204,3 @@ def _match_tokens(data, start, stop, keys, codes):  # type: ignore[no-untyped-de
             if same:
                 result[row] = codes[k]
                 break
-    return result

@@ -33,8 +33,8 @@ def check_survey(folder: SurveyFolder, progress: Progress = silent) -> Checked:
     """Check every file of an ingested survey."""
     checked = Checked(folder.root.name, "survey")
     with while_nobody_writes(folder.progress):
-        survey = _survey(folder, checked)
         journal = _journal(folder, checked)
+        survey = _survey(folder, checked, RESUME if journal.records and not journal.completed else REPAIR)
         damaged = _check_bytes(folder, journal, checked)
         read = pieces_folder(folder)
         checked.incomplete = journal.incomplete
@@ -52,11 +52,11 @@ def check_survey(folder: SurveyFolder, progress: Progress = silent) -> Checked:
     return checked
 
 
-def _survey(folder: SurveyFolder, checked: Checked) -> Survey | None:
+def _survey(folder: SurveyFolder, checked: Checked, cure: str) -> Survey | None:
     try:
         return survey_from_file(folder.survey_toml)
     except LcdvtError as error:
-        checked.add(folder.survey_toml, f"no survey description ({error})", REPAIR)
+        checked.add(folder.survey_toml, f"no survey description ({error})", cure)
     return None
 
 
@@ -79,12 +79,15 @@ def _check_bytes(folder: SurveyFolder, journal: Journal, checked: Checked) -> se
     for name, written in journal.files.items():
         path = folder.root / name
         checked.files += 1
+        # An interrupted ingest puts the rewritten parts in their place, and writes the objects table last.
+        is_to_come = not journal.completed and (name in journal.waiting or name == folder.objects.name)
+        cure = RESUME if is_to_come else REPAIR
         if not written.has_its_size(path):
             size = _size(path)
             what = "is missing" if size is None else f"has {size} bytes instead of {written.size}"
-            checked.add(path, what, REPAIR)
+            checked.add(path, what, cure)
         elif not written.is_whole(path):
-            checked.add(path, "does not have the bytes that were written (checksum)", REPAIR)
+            checked.add(path, "does not have the bytes that were written (checksum)", cure)
         else:
             continue
         damaged.add(name)

@@ -81,9 +81,8 @@ class EpochBlock:
         lost = {reason: int(np.count_nonzero(why == number)) for number, reason in enumerate(reasons, 1)}
         if any(lost.values()):
             self.dropped_epochs += Counter(lost)  # without the reasons that were none
-            self.start, self.mjd, self.mag, self.err = kernels.keep_marked(
-                why == 0, self.start, self.mjd, self.mag, self.err
-            )
+            segments = kernels.Segments(self.start, self.mjd, self.mag, self.err)
+            self.start, self.mjd, self.mag, self.err = kernels.keep_marked(why == 0, segments)
 
     def keep_segments(self, keep: NDArray[np.bool_], reason: str) -> None:
         """Drop whole segments and count their epochs under `reason`."""
@@ -145,18 +144,17 @@ def block_from_raw(survey: Survey, curves: RawCurves) -> EpochBlock:
     raw = curves.epochs
     # Rows on disk are sorted by the band's name, while the survey lists its bands from blue to red.
     by_name = np.argsort(np.array(survey.bands))
-    start, mjd, mag, err, counts = kernels.arrange(
-        raw.object_index,
-        raw.band_index,
-        raw.time,
-        raw.mag,
-        raw.err,
+    wanted = kernels.Wanted(
         new_object=new_object,
         band_rank=np.argsort(by_name),
         n_objects=len(objects),
-        sentinels=(*with_tolerance(survey.mag_sentinels), *with_tolerance(survey.err_sentinels)),
-        offset=survey.time.offset_to_mjd,
+        mag_sentinels=np.stack(with_tolerance(survey.mag_sentinels)),
+        err_sentinels=np.stack(with_tolerance(survey.err_sentinels)),
+        offset=float(survey.time.offset_to_mjd),
         dates=PLAUSIBLE_MJD if survey.time.system != ANY_DAYS else (-np.inf, np.inf),
+    )
+    (start, mjd, mag, err), counts = kernels.arrange(
+        raw.object_index, raw.band_index, raw.time, raw.mag, raw.err, wanted
     )
     filled = np.flatnonzero(np.diff(start))
     block = EpochBlock(

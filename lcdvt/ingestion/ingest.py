@@ -161,9 +161,9 @@ def ingest(
         plan.refuse_mixing(journal)
         reading = journal if plan.join is None else _pieces_journal(plan)
         finish_rewriting(plan.reading.folder.root, reading)  # what a kill left waiting
+        _remove_unfinished(plan.reading.folder, reading)
         repaired = Repair(plan.reading, reading, files).run(workers) if repair else []
         reading.check_parts(plan.reading.folder.root)
-        _remove_unfinished(plan.reading.folder, reading)
         added = _ingest_new(plan.reading, reading, files, workers, progress, update=update)
         _remove_unfinished(plan.reading.folder, reading)  # a cluster may have made a part twice
         totals = reading.totals()
@@ -181,8 +181,8 @@ def ingest(
             totals |= {key: journal.totals()[key] for key in ("objects", "epochs", "feature_gaps")}
             catalogue = catalogue and catalogue.of_stars(stars_of_pieces(folder), described)
         labels = write_objects(folder, described, catalogue)
-        journal.complete()
         journal.note_files({folder.objects.name: written_file(folder.objects)})
+        journal.complete()
         result = IngestResult(
             name=folder.root.name,
             folder=folder.root,

@@ -14,6 +14,7 @@ from lcdvt.dvt.config import TeachingConfig
 from lcdvt.dvt.data import TrainingData
 from lcdvt.dvt.ensemble import predict
 from lcdvt.dvt.train import TrainingError, TrainingResult, resolve_device, train
+from lcdvt.parallel.progress import Progress, silent
 from lcdvt.protocol.novelty import Novelty, other_score
 from lcdvt.protocol.plan import DrawTask
 from lcdvt.protocol.teaching import first_opinions, taught_classes
@@ -49,11 +50,18 @@ class DrawResult:
         return self.probabilities[DVT_ENSEMBLE]
 
 
-def run_draw(task: DrawTask) -> DrawResult:
+def run_draw(task: DrawTask, progress: Progress = silent) -> DrawResult:
     """Train and score everything on one draw of labels.
 
     Only the drawn labels reach any model that is not an upper bound; the scaler is fitted without labels; scores
     are taken on the target's labelled objects outside the draw.
+
+    Parameters
+    ----------
+    task
+        What to do.
+    progress
+        Called with the steps of the ensemble's training.
     """
     scaler = task.dataset.fit_scaler(task.scaling)
     surveys = task.dataset.survey_rows(scaler, task.drawn)
@@ -64,7 +72,7 @@ def run_draw(task: DrawTask) -> DrawResult:
         taught = taught_classes(problem, task.config.teaching, task.seed, opinions)
         surveys = [*surveys[:-1], replace(target, y=taught)]
     data = TrainingData.from_surveys(surveys, task.dataset.classes, task.members, resolve_device(task.device))
-    training = train(task.config, data, task.member_seeds)
+    training = train(task.config, data, task.member_seeds, progress=progress)
     opinion = predict(training.model, data.rows[-len(target.y) :, : data.widths[-1]], task.target)
     probabilities = {
         DVT_ENSEMBLE: opinion.probability.cpu().numpy().astype(float),
