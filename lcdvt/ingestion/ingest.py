@@ -180,9 +180,9 @@ def ingest(
             repaired += joined.repaired
             totals |= {key: journal.totals()[key] for key in ("objects", "epochs", "feature_gaps")}
             catalogue = catalogue and catalogue.of_stars(stars_of_pieces(folder), described)
+        journal.reopen()
+        write_text(folder.survey_toml, described.toml)
         labels = write_objects(folder, described, catalogue)
-        journal.note_files({folder.objects.name: written_file(folder.objects)})
-        journal.complete()
         result = IngestResult(
             name=folder.root.name,
             folder=folder.root,
@@ -199,6 +199,11 @@ def ingest(
         )
         problems = [problem for record in reading.records for problem in record.problems]
         _write_summary(plan, journal, result, problems)
+        for each in {id(one): one for one in (reading, journal)}.values():
+            root = each.folder.parent
+            written = [root / path.name for path in (folder.survey_toml, folder.objects, folder.summary)]
+            each.note_files({path.name: written_file(path) for path in written if path.is_file()})
+            each.complete()
     return result
 
 
