@@ -11,12 +11,12 @@ from lcdvt.workspace.folder import SurveyFolder
 
 NEIGHBOUR_ARCSEC: Final = 1.0
 """Positions of one star in a survey from the ground agree to this, two stars are hardly told apart below it."""
-OBJECTS_LOOKED_AT: Final = 1_000_000
-"""It is a hint: more objects would only cost time and memory."""
+OBJECTS_LOOKED_AT: Final = 100_000
+"""It is a hint: more objects would only cost time, and memory that grows with the survey."""
 
 
 def count_neighbours(folder: SurveyFolder) -> int:
-    """Return how many of the first million objects lie within an arcsecond of another."""
+    """Return how many of the first objects lie within an arcsecond of another."""
     import astropy.units as u
     from astropy.coordinates import SkyCoord, match_coordinates_sky
 

@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from helpers import today_files
 from helpers.today_files import (
     GAIA_WIDE_COLUMNS,
     asas_text,
@@ -24,7 +25,7 @@ from helpers.today_files import (
     ztf_csv_text,
 )
 from helpers.today_surveys import in_the_file_s_time
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lcdvt
@@ -300,3 +301,52 @@ def test_a_large_file_in_pieces_gives_what_it_gives_whole(tmp_path, workspace, m
         epochs[size] = table.sort_values(["object_id", "mjd"]).to_numpy().tolist()
     assert epochs[1 << 30] == epochs[1 << 10]
     assert len(epochs[1 << 10]) == 2500
+
+
+READ_BACK = {
+    "catalina csv": ("catalina", "any.csv", today_files.catalina_text),
+    "catalina .dat": ("catalina", "/x/1132023090438.dat", today_files.bare_text),
+    "ptf csv": ("ptf", "any.csv", today_files.ptf_text),
+    "sky patrol 2": ("asassn", "455267102087-light-curves.csv", today_files.sky_patrol_2_text),
+    "alerce csv": ("ztf-alerts", "any.csv", today_files.alerce_text),
+    "antares csv": ("ztf-alerts", "/x/ZTF19aaxqsbn.csv", today_files.antares_text),
+    "ztf votable": ("ztf", "any.xml", today_files.ztf_votable_text),
+}
+
+
+@pytest.mark.parametrize("name", READ_BACK)
+@settings(max_examples=30)
+@given(rows=rows)
+def test_what_is_written_is_read_back_without_what_is_flagged(name, rows):
+    survey, file, write = READ_BACK[name]
+    rows = [(t - 1, m, e) for t, m, e in rows]  # bare columns are told by a date before 60000
+    block = read(write(rows), file, survey)
+    same(block, distinct(rows))
+    assert len(block.objects) == 1
+
+
+@settings(max_examples=30)
+@given(fluxes)
+def test_atlas(rows):
+    block = read(today_files.atlas_text(rows), "job1.txt", "atlas")
+    same(block, in_magnitudes(rows, 23.9))
+    assert [(one.object_id, one.ra, one.dec) for one in block.objects] == [("job1", 10.5, -20.25)]
+
+
+@settings(max_examples=30)
+@given(rows)
+def test_stripe_82(rows):
+    rows = [(t - 1, m, e) for t, m, e in rows]  # told by a date before 60000
+    block = read(today_files.sdss_text(rows), "4099.dat", "sdss-s82")
+    bands = {band: number for number, band in enumerate("ugriz")}
+    expected = distinct([(t + n * 0.001, m - n, e) for t, m, e in rows for n in bands.values() if n])
+    found = sorted(zip(block.mjd, block.mag, block.err, strict=True))
+    assert found == [pytest.approx(row, abs=2e-5) for row in expected]
+    assert "u" not in {block.bands[number] for number in block.segment_band}
+
+
+@settings(max_examples=30)
+@given(rows)
+def test_gaia_alerts_have_one_error_for_all(rows):
+    block = read(today_files.gaia_alert_text(rows), "any.csv", "gaia-alerts")
+    same(block, distinct([(t, m, 0.02) for t, m, _ in rows]))
