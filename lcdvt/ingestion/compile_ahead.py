@@ -82,7 +82,8 @@ def _read_lines() -> None:
     wanted = Wanted(
         np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.int64), 1, no_sentinels, no_sentinels, 0.0, (-np.inf, np.inf)
     )
-    arrange(np.zeros(1, dtype=np.int32), band, *scan.values.T, np.ones(1), wanted)
+    time, mag = scan.values.T
+    arrange(np.zeros(1, dtype=np.int32), band, time, mag, np.ones(1), wanted)
 
 
 def _by_family(config: FeatureConfig) -> Iterator[FeatureConfig]:
