@@ -21,6 +21,7 @@ from lcdvt.epochs.clean import find_rule
 from lcdvt.errors import InputFileError, LcdvtError
 from lcdvt.features.config import Engine
 from lcdvt.ingestion.batches import Batch, batch_size, file_batches, split_streams, stream_batches
+from lcdvt.ingestion.compile_ahead import compile_ahead
 from lcdvt.ingestion.feature_parts import put_in_place
 from lcdvt.ingestion.join import Joined, Joining
 from lcdvt.ingestion.join_rule import asked_join, stored_join
@@ -241,6 +242,8 @@ def _ingest_new(
         return added
     plan.refuse_older_features()
     write_text(plan.folder.survey_toml, plan.survey.toml)
+    if plan.features is not None:
+        compile_ahead(plan.features, workers, progress)
     size = journal.plan(batch_size(len(groups)))
     batches = list_batches(plan.survey, groups, streams, size, journal.stream_progress())
     first_number = max((record.number for record in journal.records), default=-1) + 1
@@ -323,6 +326,8 @@ def _join(joining: Joining, workers: Workers, progress: Progress, *, repair: boo
     """Make stars of the light curves that are stored."""
     folder = joining.plan.folder
     joining.begin(workers)
+    if joining.plan.features is not None:
+        compile_ahead(joining.plan.features, workers, progress)
     _remove_unfinished(folder, joining.journal)
     joined = joining.run(workers, progress, repair=repair)
     _remove_unfinished(folder, joining.journal)
