@@ -108,7 +108,7 @@ def _among(form: Format, scan: Scan, column: Column, words: tuple[str, ...]) -> 
     keys = np.array([np.frombuffer(_padded(word), dtype=np.uint8) for word in words])
     at = wanted_columns(form)[1].index(column)
     codes = np.zeros(len(words), dtype=np.int8)
-    return np.asarray(_match_tokens(scan, at, keys, codes) == 0)
+    return np.asarray(match_tokens(scan, at, keys, codes) == 0)
 
 
 def _cameras(form: Format, scan: Scan) -> NDArray[np.int64]:
@@ -167,7 +167,7 @@ def _band_column(survey: Survey, form: Format, scan: Scan) -> NDArray[np.int8]:
     codes = np.array([survey.bands.index(band) for band in names.values()], dtype=np.int8)
     assert form.band_column is not None  # asked for by the caller only then
     at = wanted_columns(form)[1].index(form.band_column)
-    return _match_tokens(scan, at, keys, codes)
+    return match_tokens(scan, at, keys, codes)
 
 
 _LONGEST_BAND_NAME = 32
@@ -177,7 +177,7 @@ def _padded(key: str) -> bytes:
     return key.encode()[:_LONGEST_BAND_NAME].ljust(_LONGEST_BAND_NAME, b"\0")
 
 
-def _match_tokens(scan: Scan, at: int, keys: NDArray[np.uint8], codes: NDArray[np.int8]) -> NDArray[np.int8]:
+def match_tokens(scan: Scan, at: int, keys: NDArray[np.uint8], codes: NDArray[np.int8]) -> NDArray[np.int8]:
     """Return for each row the code of the key that its text in a column equals, or UNKNOWN_BAND."""
     result = np.full(len(scan.text_start), UNKNOWN_BAND, dtype=np.int8)
     data = np.frombuffer(scan.buffer, dtype=np.uint8)

@@ -79,8 +79,9 @@ def _check_bytes(folder: SurveyFolder, journal: Journal, checked: Checked) -> se
     for name, written in journal.files.items():
         path = folder.root / name
         checked.files += 1
-        # An interrupted ingest puts the rewritten parts in their place, and writes the objects table last.
-        is_to_come = not journal.completed and (name in journal.waiting or name == folder.objects.name)
+        # An interrupted ingest puts rewritten parts in their place; what is not a part every ingest writes again.
+        is_part = "/" in name
+        is_to_come = not is_part or (not journal.completed and name in journal.waiting)
         cure = RESUME if is_to_come else REPAIR
         if not written.has_its_size(path):
             size = _size(path)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from lcdvt.desk.retraining import Retraining
-from lcdvt.desk.rounds import agreement, rounds
 from lcdvt.desk.stars import SurveyStars
 from lcdvt.desk.table import StarTable
 from lcdvt.errors import InputFileError, LcdvtError, SettingsError
@@ -183,6 +182,8 @@ class Desk:
 
     def progress(self) -> dict[str, Any]:
         """Return how the labelling goes: rounds, and agreement between people and model."""
+        from lcdvt.desk.rounds import agreement, rounds  # scipy, which the first page does not need
+
         with self.lock:
             log, folder = self.answers.refresh(), self.run_folder
         return {

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
@@ -16,12 +16,14 @@ from numpy.typing import NDArray
 
 from lcdvt.errors import WorkspaceError
 from lcdvt.features.config import band_column
-from lcdvt.features.period.search import Periodogram, periodogram
 from lcdvt.figures.light_curves import band_colours
 from lcdvt.names import BAND, DEC, LABEL, MAG, MAG_ERR, MJD, OBJECT_ID, PERIOD, RA
 from lcdvt.workspace.folder import PARTS, part_name
 from lcdvt.workspace.objects import PART
 from lcdvt.workspace.survey import StoredSurvey
+
+if TYPE_CHECKING:
+    from lcdvt.features.period.search import Periodogram
 
 FALSE_ALARM: Final = "Period_fap"
 AMPLITUDE: Final = "Amplitude"
@@ -137,6 +139,8 @@ class SurveyStars:
 
     def scan(self, star: Star) -> dict[str, Any] | None:
         """Return the periodogram, thinned to what can be seen, and the periods worth trying; None without one."""
+        from lcdvt.features.period.search import periodogram  # numba, which takes a second to import
+
         epochs = star.epochs
         bands = [epochs[epochs[BAND] == band].sort_values(MJD) for band in self.bands]
         times, mags, errs = ([band[column].to_numpy(dtype=float) for band in bands] for column in (MJD, MAG, MAG_ERR))
@@ -151,7 +155,7 @@ class SurveyStars:
         }
 
 
-def candidate_periods(found: Periodogram, best: float | None) -> list[float]:
+def candidate_periods(found: "Periodogram", best: float | None) -> list[float]:
     """Return the periods of the highest peaks that fold differently from the best period, its half and its double."""
     score = found.score
     inner = (score[1:-1] >= score[:-2]) & (score[1:-1] > score[2:])
@@ -176,7 +180,7 @@ def candidate_periods(found: Periodogram, best: float | None) -> list[float]:
     return chosen
 
 
-def _thinned(found: Periodogram) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _thinned(found: "Periodogram") -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the highest score in each of some bins of log period, short periods first."""
     logarithm = np.log(found.frequency)
     edges = np.linspace(logarithm[0], logarithm[-1], BINS + 1)

@@ -210,6 +210,7 @@ class StarTable:
                 return self._orders[query]
             rows = self._holder(query.sort)
             self._orders[query] = (rows, self._sorted(rows, query))
+            pa.default_memory_pool().release_unused()  # a whole column was read for it
             while len(self._orders) > ORDERS_KEPT:
                 self._orders.popitem(last=False)
             return self._orders[query]

@@ -45,7 +45,7 @@ class Grid(NamedTuple):
 class Highest(NamedTuple):
     """The highest point of a periodogram: its place on the grid, −1 if there is none, and the mean square explained."""
 
-    index: int
+    place: int
     power: float
 
 

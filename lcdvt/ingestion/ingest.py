@@ -21,6 +21,7 @@ from lcdvt.epochs.clean import find_rule
 from lcdvt.errors import InputFileError, LcdvtError
 from lcdvt.features.config import Engine
 from lcdvt.ingestion.batches import Batch, batch_size, file_batches, split_streams, stream_batches
+from lcdvt.ingestion.compile_ahead import compile_ahead
 from lcdvt.ingestion.feature_parts import put_in_place
 from lcdvt.ingestion.join import Joined, Joining
 from lcdvt.ingestion.join_rule import asked_join, stored_join
@@ -180,9 +181,9 @@ def ingest(
             repaired += joined.repaired
             totals |= {key: journal.totals()[key] for key in ("objects", "epochs", "feature_gaps")}
             catalogue = catalogue and catalogue.of_stars(stars_of_pieces(folder), described)
+        journal.reopen()
+        write_text(folder.survey_toml, described.toml)
         labels = write_objects(folder, described, catalogue)
-        journal.note_files({folder.objects.name: written_file(folder.objects)})
-        journal.complete()
         result = IngestResult(
             name=folder.root.name,
             folder=folder.root,
@@ -199,6 +200,11 @@ def ingest(
         )
         problems = [problem for record in reading.records for problem in record.problems]
         _write_summary(plan, journal, result, problems)
+        for each in {id(one): one for one in (reading, journal)}.values():
+            root = each.folder.parent
+            written = [root / path.name for path in (folder.survey_toml, folder.objects, folder.summary)]
+            each.note_files({path.name: written_file(path) for path in written if path.is_file()})
+            each.complete()
     return result
 
 
@@ -236,6 +242,8 @@ def _ingest_new(
         return added
     plan.refuse_older_features()
     write_text(plan.folder.survey_toml, plan.survey.toml)
+    if plan.features is not None:
+        compile_ahead(plan.features, workers, progress)
     size = journal.plan(batch_size(len(groups)))
     batches = list_batches(plan.survey, groups, streams, size, journal.stream_progress())
     first_number = max((record.number for record in journal.records), default=-1) + 1
@@ -318,6 +326,8 @@ def _join(joining: Joining, workers: Workers, progress: Progress, *, repair: boo
     """Make stars of the light curves that are stored."""
     folder = joining.plan.folder
     joining.begin(workers)
+    if joining.plan.features is not None:
+        compile_ahead(joining.plan.features, workers, progress)
     _remove_unfinished(folder, joining.journal)
     joined = joining.run(workers, progress, repair=repair)
     _remove_unfinished(folder, joining.journal)

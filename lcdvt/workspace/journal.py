@@ -16,16 +16,17 @@ import numpy as np
 from lcdvt.catalogs.reading.file_list import InputFile
 from lcdvt.catalogs.reading.files import absolute_name
 from lcdvt.disk.atomic import writable, write_text
-from lcdvt.disk.checksums import file_checksum
+from lcdvt.disk.checksums import checksum, file_checksum
 from lcdvt.disk.locks import alone, no_writer
 from lcdvt.errors import WorkspaceError
 from lcdvt.features.config import FeatureConfig
-from lcdvt.workspace.folder import OBJECTS_FILE
 
 JOURNAL_VERSION: Final = 1
 """Raised when the journal's form changes, so that an old lcdvt refuses it."""
 JOURNAL_FILE: Final = "journal.jsonl"
 LOCK_FILE: Final = "lock"
+_SUMS, _SUM = "sums", "sum"
+"""In the first line: every line ends with its checksum; and the name of that."""
 ANEW: Final = "use force=True to ingest it again from the beginning"
 REPLACED: Final = "replaced by a newer reading"
 """Why the epochs of an object that was read again are no longer where they were."""
@@ -120,6 +121,8 @@ class Journal:
         self.files: dict[str, WrittenFile] = {}
         """Every file that was written, by its path in the survey's folder; the last writing counts."""
         self.completed = False
+        self._has_sums = False
+        """An early version wrote lines without checksums; such a journal goes on so."""
         if self.path.exists():
             self._read(only_read)
 
@@ -130,7 +133,7 @@ class Journal:
                 try:
                     if not line.endswith(b"\n"):
                         break
-                    self._take(json.loads(line))
+                    self._take(self._checked(line))
                 except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
                     # A kill tears the last line only. To go on from here would throw away parts that are whole.
                     raise WorkspaceError(
@@ -139,6 +142,14 @@ class Journal:
                 good += len(line)
         if not only_read and good < self.path.stat().st_size:
             os.truncate(self.path, good)
+
+    def _checked(self, line: bytes) -> dict[str, Any]:
+        """Return a line's content; where lines end with their own checksum it must be right."""
+        content: dict[str, Any] = json.loads(line)
+        self._has_sums = self._has_sums or bool(content.get(_SUMS))
+        if self._has_sums and line != _summed(line[: -len(_summed(b"{}")) + 1] + b"}"):
+            raise ValueError("its checksum is another")
+        return content
 
     def _take(self, line: dict[str, Any]) -> None:
         if "settings" in line:
@@ -153,7 +164,7 @@ class Journal:
         elif "plan" in line:
             self.batch_objects, self.completed = line["plan"]["batch_objects"], False
         elif "completed" in line:
-            self.completed = True
+            self.completed = bool(line["completed"])
         elif "touched" in line:
             self._finished.add(_digest(line["touched"]))
         elif "files" in line:
@@ -179,13 +190,14 @@ class Journal:
 
     def _append(self, line: dict[str, Any]) -> None:
         with writable(self.folder), self.path.open("ab") as journal:
-            journal.write(json.dumps(line).encode() + b"\n")
+            journal.write(_with_sum(line) if self._has_sums else json.dumps(line).encode() + b"\n")
 
     def begin(self, settings: dict[str, Any]) -> None:
         """Write the settings once, when the survey is new."""
         if self.settings is None:
             self.settings = json.loads(json.dumps(settings))  # as they will be read back: tuples become lists
-            self._append({"journal": JOURNAL_VERSION, "settings": self.settings})
+            self._has_sums = True
+            self._append({"journal": JOURNAL_VERSION, _SUMS: True, "settings": self.settings})
 
     def change(self, **settings: Any) -> None:
         """Record a setting that was changed later, as features are by `lcdvt extract`."""
@@ -195,7 +207,9 @@ class Journal:
     def restart(self, **settings: Any) -> None:
         """Forget all parts but keep the settings, some of them changed; all at once, so that a kill loses neither."""
         self.settings = (self.settings or {}) | json.loads(json.dumps(settings))
-        write_text(self.path, json.dumps({"journal": JOURNAL_VERSION, "settings": self.settings}) + "\n")
+        self._has_sums = True
+        header = {"journal": JOURNAL_VERSION, _SUMS: True, "settings": self.settings}
+        write_text(self.path, _with_sum(header).decode())
         self.records, self.files, self.batch_objects, self.completed = [], {}, None, False
         self.incomplete, self.waiting = {}, {}
         self._finished.clear()
@@ -212,7 +226,8 @@ class Journal:
         for name, written in self.files.items():
             # An early version's features may have been computed again without a note of it.
             known = written.checksum or not name.startswith("features")
-            if known and name != OBJECTS_FILE and not written.has_its_size(root / name):
+            is_part = "/" in name  # the other files are written again by every ingest
+            if known and is_part and not written.has_its_size(root / name):
                 raise WorkspaceError(
                     f"{root / name} is missing or damaged: run the same command with repair=True to rebuild it, "
                     "or with force=True to ingest everything again."
@@ -229,6 +244,12 @@ class Journal:
         """Record a finished batch."""
         self._append({"batch": vars(record)})
         self._take_record(record)
+
+    def reopen(self) -> None:
+        """Record that files outside the parts are about to be written again."""
+        if self.completed:
+            self._append({"completed": False})
+            self.completed = False
 
     def complete(self) -> None:
         """Record that every input of the plan is done."""
@@ -304,6 +325,15 @@ def whole_records(folder: Path) -> Iterator[PartRecord]:
                     yield PartRecord(**batch)
             except (ValueError, TypeError, AttributeError, RecursionError):  # torn by a kill: `Journal` cuts it off
                 return
+
+
+def _with_sum(line: dict[str, Any]) -> bytes:
+    """Return a line of the journal that ends with the checksum of what stands before."""
+    return _summed(json.dumps(line).encode())
+
+
+def _summed(text: bytes) -> bytes:
+    return text[:-1] + f', "{_SUM}": "{checksum(text)}"}}\n'.encode()
 
 
 class _InputVersions:

@@ -60,7 +60,7 @@ function roundTicks(low, high, room) {
   const step = [1, 2, 5, 10].map(n => n * power).find(n => n >= rough);
   const places = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
   const found = [];
-  for (let n = Math.ceil(low / step); n * step <= high + 1e-12; n++) found.push([n * step, (n * step).toFixed(places)]);
+  for (let n = Math.ceil(low / step); n * step <= high + 1e-12; n++) found.push([n * step, (n * step).toFixed(places).replace("-", "−")]);
   return found;
 }
 
@@ -231,7 +231,10 @@ const LAYERS = {
 };
 
 function mark(pen, shape, x, y, size) {
-  if (shape === "circle") {
+  if (size < 1.8) {
+    // too small for a shape, and thousands of rectangles are painted in a fraction of the time
+    pen.rect(x - size, y - size, 2 * size, 2 * size);
+  } else if (shape === "circle") {
     pen.moveTo(x + size, y);
     pen.arc(x, y, size, 0, 7);
   } else if (shape === "square") {

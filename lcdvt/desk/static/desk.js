@@ -32,6 +32,8 @@ class App {
   }
 
   async start() {
+    const asked = location.hash.startsWith("#star=") ? decodeURIComponent(location.hash.slice(6)) : null;
+    if (asked) this.fetch(asked);
     this.desk = await get("desk");
     document.title = `${this.desk.survey} – lcdvt`;
     this.outbox = new Outbox(this.desk.survey, {

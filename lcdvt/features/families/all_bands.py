@@ -206,23 +206,23 @@ def amplitude_slopes(curve: JointCurves, wavelengths: np.ndarray) -> np.ndarray:
     place = np.repeat(np.arange(objects), np.diff(curve.offsets)) * bands + curve.band
     count, squares, noise = (
         np.bincount(place, weights, objects * bands).reshape(objects, bands)
-        for weights in (None, curve.residual**2, curve.error**2)
+        for weights in (np.ones(len(place)), curve.residual**2, curve.error**2)
     )
     used = (count >= 2) & (wavelengths >= SED_RANGE[0]) & (wavelengths <= SED_RANGE[1])
     total = np.sum(count, axis=1, where=used)
     whole, noise_total = np.sum(squares, axis=1, where=used), np.sum(noise, axis=1, where=used)
     start = np.sqrt(np.maximum((whole - noise_total) / total, 1e-2 * whole / total))
-    squares, noise = squares / count, noise / count
+    mean_square, mean_noise = squares / count, noise / count
     prior = -0.5 * ((AMPLITUDE_SLOPES - EXPECTED_SLOPE) / SLOPE_WIDTH) ** 2
     best = np.full((objects, len(AMPLITUDE_SLOPES)), -np.inf)
     for relative in AMPLITUDES:
         value = np.tile(prior, (objects, 1))
         for b in np.flatnonzero(used.any(axis=0)):
             ratio = (wavelengths[b] / REFERENCE_WAVELENGTH) ** AMPLITUDE_SLOPES
-            variance = ((start * relative)[:, None] * ratio) ** 2 + noise[:, b, None]
+            variance = ((start * relative)[:, None] * ratio) ** 2 + mean_noise[:, b, None]
             # One degree of freedom went into the offset.
             spent = (count[:, b, None] - 1.0) * np.log(variance)
-            spent += (count[:, b] * squares[:, b])[:, None] / variance
+            spent += (count[:, b] * mean_square[:, b])[:, None] / variance
             value -= np.where(used[:, b, None], 0.5 * spent, 0.0)
         best = np.maximum(best, value)
     weights = np.exp(best - best.max(axis=1, keepdims=True))

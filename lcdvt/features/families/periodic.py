@@ -63,10 +63,10 @@ def _whiten_curve(
     first = None
     for whitening in range(WHITENINGS):
         peak = sums.highest(signal)
-        if peak.index < 0:
+        if peak.place < 0:
             break
         first = first or peak
-        frequencies[whitening] = grid.lowest + grid.step * peak.index
+        frequencies[whitening] = grid.lowest + grid.step * peak.place
         first_column = FOLD_COLUMNS + whitening * 2 * NUMBER_OF_HARMONICS
         _whiten(since, signal, frequencies[whitening], *work, out[first_column:])
     return first

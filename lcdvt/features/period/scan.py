@@ -193,7 +193,7 @@ def _append(
 def _fill_candidates(
     score: Floats, total: Floats, mean: float, df: float, first: int, separation: int, n_peaks: int,
     n_harmonic_peaks: int, heights: Floats, places: Integers, found: Integers, frequencies: Floats, reaches: Floats,
-) -> int:  # fmt: skip
+) -> np.int64:  # fmt: skip
     """Fill frequencies and reaches; return how many. The rows of `found` are all peaks, and those with relatives."""
     seeds, parents = found[0], found[1]
     last = score.size - 1
