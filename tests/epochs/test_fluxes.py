@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -98,3 +99,19 @@ def test_a_further_release_of_fluxes_is_added_with_one_softening(tmp_path, works
     assert epochs["flux"].tolist() == pytest.approx(flux.tolist())
     wanted, _ = asinh_magnitudes(flux, flux, np.full(80, 20.0), 23.9)  # the median of all errors
     assert epochs["mag"].tolist() == pytest.approx(wanted.tolist())
+
+
+def test_a_survey_that_was_stored_without_fluxes_still_opens(tmp_path, workspace):
+    """Epochs of a version that kept magnitudes alone: read as before, and features can be computed again."""
+    (tmp_path / "mine.toml").write_text(TEXT)
+    rows = "".join(f"s,{58000 + 0.37 * day},{1000 + day % 7},10.0\n" for day in range(40))
+    (tmp_path / "a.csv").write_text(f"star,mjd,flux,err\n{rows}")
+    lcdvt.ingest(tmp_path / "a.csv", survey=tmp_path / "mine.toml", features=["Mean"], jobs=1)
+    (part,) = (workspace / "mine" / "epochs").glob("part-*.parquet")
+    table = pq.read_table(part)
+    pq.write_table(table.drop_columns(["flux", "flux_err"]), part)
+    stored = lcdvt.open_survey("mine")
+    assert list(stored.light_curve("s").epochs.columns) == ["band", "mjd", "mag", "mag_err"]
+    assert "flux" not in stored.to_timeseries("s").colnames
+    lcdvt.extract("mine", features=["Std"], jobs=1)
+    assert lcdvt.open_survey("mine").features()["Std_V"].notna().all()

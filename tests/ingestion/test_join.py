@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -379,3 +380,17 @@ def test_dde_60_is_one_star_in_g_and_r(real_data, workspace):
     assert min(abs(period / 1.776396 - 1), abs(period * 2 / 1.776396 - 1)) < 1e-4
     # Rybka 2, and two stars that lie 5 arcseconds apart.
     assert sorted(objects().index)[1:] == ["1732315100004561", "686103400034440", "686103400106565"]
+
+
+def test_many_light_curves_in_one_place_are_counted_without_listing_their_pairs(tmp_path, workspace):
+    """A survey may give the field's centre as the position of all its stars: the hint must not take memory for it."""
+    (tmp_path / "z").mkdir()
+    row = "{},1,{},58000.5,15.0,0.01,0,zr,73.5,32.9,1,0,1,657,5,2,20,26,0,0,0,30,1,1"
+    lines = [row.format(100_000_000_000_000 + oid, 2458001.0 + night) for oid in range(3000) for night in range(2)]
+    (tmp_path / "z" / "all.csv").write_text("\n".join([ZTF_COLUMNS, *lines]) + "\n")
+    tracemalloc.start()
+    result = lcdvt.ingest(tmp_path / "z", clean="none", **ALONE)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert result.neighbours == 3000
+    assert peak < 80e6  # nine million pairs take more
