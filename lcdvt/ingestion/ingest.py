@@ -240,6 +240,7 @@ def _ingest_new(
     groups, streams = split_streams(plan.survey, files, journal.was_finished)
     if not groups and not streams:
         return added
+    plan.refuse_older_epochs()
     plan.refuse_older_features()
     write_text(plan.folder.survey_toml, plan.survey.toml)
     if plan.features is not None:

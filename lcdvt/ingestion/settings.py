@@ -18,7 +18,7 @@ from lcdvt.features.config import Engine, FeatureConfig
 from lcdvt.features.spec import DEFAULT_FEATURES
 from lcdvt.ingestion.join_rule import JoinRule
 from lcdvt.ingestion.labels import LabelCatalogue, catalogue_beside, load_catalogue
-from lcdvt.names import OBJECT_ID
+from lcdvt.names import FLUX, OBJECT_ID
 from lcdvt.workspace.folder import PARTS, RUNS_FOLDER, SurveyFolder, pieces_folder
 from lcdvt.workspace.journal import ANEW, Journal, stored_features
 
@@ -91,6 +91,14 @@ class IngestPlan:
             raise WorkspaceError(
                 f"{journal.folder.parent} was ingested with another setting of {', '.join(changed)}: "
                 f"{ANEW}, or name=… to keep both."
+            )
+
+    def refuse_older_epochs(self) -> None:
+        """Refuse to put fluxes beside epochs of a version that kept magnitudes alone, and dropped what has none."""
+        part = next(iter(sorted(self.folder.epochs.glob(PARTS))), None)
+        if self.survey.keeps_flux and part is not None and FLUX not in pq.read_schema(part).names:
+            raise WorkspaceError(
+                f"{self.folder.root} was ingested by a version that kept no fluxes: {ANEW}, or name=… to keep both."
             )
 
     def refuse_older_features(self) -> None:

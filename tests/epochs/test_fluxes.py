@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 import lcdvt
 from lcdvt.epochs.fluxes import asinh_magnitudes, fluxes, softenings
+from lcdvt.errors import WorkspaceError
+from lcdvt.workspace.journal import Journal, written_file
 
 TEXT = """
 name = "mine"
@@ -110,8 +112,12 @@ def test_a_survey_that_was_stored_without_fluxes_still_opens(tmp_path, workspace
     (part,) = (workspace / "mine" / "epochs").glob("part-*.parquet")
     table = pq.read_table(part)
     pq.write_table(table.drop_columns(["flux", "flux_err"]), part)
+    Journal(workspace / "mine" / ".ingest").note_files({f"epochs/{part.name}": written_file(part)})
     stored = lcdvt.open_survey("mine")
     assert list(stored.light_curve("s").epochs.columns) == ["band", "mjd", "mag", "mag_err"]
     assert "flux" not in stored.to_timeseries("s").colnames
+    (tmp_path / "b.csv").write_text(f"star,mjd,flux,err\n{rows.replace('s,', 't,')}")
+    with pytest.raises(WorkspaceError, match="a version that kept no fluxes"):
+        lcdvt.ingest(tmp_path / "b.csv", survey=tmp_path / "mine.toml", jobs=1)
     lcdvt.extract("mine", features=["Std"], jobs=1)
     assert lcdvt.open_survey("mine").features()["Std_V"].notna().all()
