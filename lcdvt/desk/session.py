@@ -109,8 +109,9 @@ class Desk:
             found = suggest(
                 self.run_folder, self.n, unlabelled=self.unlabelled, fewer=True, seed=self.seed, data=self.data
             )  # fmt: skip
-            stars = found.stars[[OBJECT_ID, "why", "predicted", "probability"]].to_dict(orient="records")
-            self.queue = [{"id": star.pop(OBJECT_ID), **star} for star in stars]
+            told = [OBJECT_ID, "why", "predicted", "probability"]
+            rows = found.stars[told].itertuples(index=False, name=None)
+            self.queue = [dict(zip(("id", *told[1:]), row, strict=True)) for row in rows]
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -218,7 +219,8 @@ class Desk:
                 run=self.view.name if self.view else None,
                 model={name: value for name, value in (said or {}).items() if name != "in_draw"},
             )
-            saved = self.answers.add(record)
+            self.answers.add(record)
+            saved = self.answers.log.answers[key]  # one of the same key was there already and stays
             return {"saved": key, "star": star, "answer": _as_shown(saved), "answers": len(self.answers.log.verdicts())}
 
     def undo(self, given: dict[str, Any]) -> dict[str, Any]:

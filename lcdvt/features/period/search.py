@@ -174,7 +174,7 @@ def periodogram(
     if grid is None:
         return None
     score = scan_score(grid.times, grid.mags, grid.weights, grid.step, grid.last)
-    numbers = np.arange(grid.first, grid.last + 1)
+    numbers = np.arange(grid.first, grid.last + 1, dtype=np.float64)
     return Periodogram(numbers * grid.step, score[grid.first :], config.samples_per_peak)
 
 
