@@ -5,7 +5,7 @@ JOBS ?= 2
 
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e
 
-.PHONY: help env demo test test-fast docs lint format clean
+.PHONY: help env demo test test-fast docs lint format wheel clean
 help:            ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
@@ -58,6 +58,11 @@ lint: .venv/.installed-tests        ## ruff and mypy
 format: .venv/.installed-tests      ## let ruff put everything in order
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# The same commit gives the same bytes, whenever and wherever it is built.
+wheel: .venv/.installed  ## the wheel, in dist/
+	rm -rf build
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .
 
 clean:           ## remove what was built, not what was ingested
 	rm -rf .venv build docs/_build docs/api docs/generated dist *.egg-info demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
