@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from lcdvt.catalogs.reading.curves import RawEpochs, RawObject
 from lcdvt.catalogs.survey import Format, Survey, TimeSystem
+from lcdvt.compiled.kernel import kernel
 
 Floats = NDArray[np.float64]
 SECONDS_OF_DAY: Final = 86_400.0
@@ -92,7 +92,7 @@ def days_to_stored_time(mjd: Floats, directions: Floats, whose: NDArray[np.int32
         first, last = int((inside.min() - 1) // block), int((inside.max() + 1) // block)
         places = [*(_places(number, time.observer) for number in range(first, last + 1))]
         places.append(_places(last + 1, time.observer)[:1])  # where the last curve ends
-        _add_light_time(days, mjd, EPHEMERIS_MJD, whose, directions, first * block, np.concatenate(places))
+        _add_light_time(days, mjd, *EPHEMERIS_MJD, whose, directions, first * block, np.concatenate(places))
     return days
 
 
@@ -140,20 +140,21 @@ def _places(block: int, observer: str) -> Floats:
     return np.asarray(LIGHT_DAYS_OF_AU * np.concatenate([place, velocity], axis=1))
 
 
-@numba.njit(cache=True)
-def _add_light_time(days, mjd, valid, whose, directions, origin, places):  # type: ignore[no-untyped-def]
+@kernel
+def _add_light_time(days, mjd, first_valid, last_valid, whose, directions, origin, places):  # type: ignore[no-untyped-def]
     """Add the light time from the observer to the barycentre: the observer's place along the star's direction."""
     step = DAYS_BETWEEN_PLACES
     for i in range(mjd.size):
-        star = directions[whose[i]]
-        if valid[0] < mjd[i] < valid[1] and np.isfinite(star[0]):
+        star = whose[i]
+        if first_valid < mjd[i] < last_valid and np.isfinite(directions[star, 0]):
             x = (mjd[i] + days[i] - origin) / step
             k = int(x)
             u = x - k
-            u2, u3 = u * u, u * u * u
-            a, b = 2 * u3 - 3 * u2 + 1, 3 * u2 - 2 * u3
-            va, vb = step * (u3 - 2 * u2 + u), step * (u3 - u2)
-            left, right = places[k], places[k + 1]
+            a = (2 * u - 3) * u * u + 1
+            b = (3 - 2 * u) * u * u
+            va = step * (((u - 2) * u + 1) * u)
+            vb = step * ((u - 1) * u * u)
             for axis in range(3):
-                place = a * left[axis] + b * right[axis] + va * left[3 + axis] + vb * right[3 + axis]
-                days[i] += place * star[axis]
+                place = a * places[k, axis] + b * places[k + 1, axis]
+                place += va * places[k, axis + 3] + vb * places[k + 1, axis + 3]
+                days[i] += place * directions[star, axis]

@@ -7,7 +7,6 @@ propose, b is the noise: the median flux error of the star in the band.
 
 from typing import Final
 
-import numba
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -20,13 +19,14 @@ ROUNDING: Final = 1e-12
 """A flux of zero comes back from its magnitude as this share of the softening, or less."""
 
 
-@numba.njit(cache=True)
-def softenings(err, start):  # type: ignore[no-untyped-def]
+def softenings(err: Floats, start: NDArray[np.int64]) -> Floats:
     """Return the softening of each segment of flux errors; NaN for an empty one."""
-    medians = np.full(start.size - 1, np.nan)
-    for segment in range(medians.size):
-        if start[segment + 1] > start[segment]:
-            medians[segment] = np.median(err[start[segment] : start[segment + 1]])
+    counts = np.diff(start)
+    ordered = err[np.lexsort((err, np.repeat(np.arange(counts.size), counts)))]
+    medians = np.full(counts.size, np.nan)
+    filled = counts > 0
+    low, high = start[:-1] + (counts - 1) // 2, start[:-1] + counts // 2
+    medians[filled] = (ordered[low[filled]] + ordered[high[filled]]) / 2
     return medians
 
 

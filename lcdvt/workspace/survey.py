@@ -98,6 +98,7 @@ class StoredSurvey:
             period=self._value_of(self.folder.features, object_id, PERIOD),
             label=self._value_of(self.folder.objects, object_id, LABEL),
             time_scale=self.survey.time.stored_scale,
+            flux_unit=self.survey.flux_unit,
             citation=self.survey.citation,
         )
 

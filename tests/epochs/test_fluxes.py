@@ -79,6 +79,9 @@ def test_the_variation_about_zero_is_found_and_a_join_keeps_the_fluxes(tmp_path,
     assert epochs["flux_err"].tolist() == pytest.approx([10.0] * 300)
     wanted = asinh_magnitudes(flux, np.full(300, 10.0), np.full(300, 10.0), 23.9)[0]
     assert epochs["mag"].tolist() == pytest.approx(wanted.tolist())
+    series = stored.to_timeseries("one")
+    assert str(series["flux"].unit) == "uJy"
+    assert series["flux"].value.tolist() == pytest.approx(flux.tolist())
     assert stored.features()["Period"].tolist() == pytest.approx([0.567], rel=1e-3)
     assert [one.findings for one in lcdvt.verify("mine")] == [[]]
 
