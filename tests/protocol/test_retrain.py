@@ -121,17 +121,19 @@ def test_mistakes_are_told_in_a_sentence(data, tmp_path):
     ]:
         with pytest.raises(LcdvtError, match=said):
             lcdvt.transfer("old", "new", data=data, name="wrong", **arguments)
-    lcdvt.train("new", "20%", data=data, name="alone", **QUICK | {"steps": 1})
+    shutil.copytree(data / "runs" / "run", data / "runs" / "alone")
+    metrics = data / "runs" / "alone" / "metrics.json"
+    metrics.write_text(metrics.read_text().replace('"verb": "transfer"', '"verb": "train"'))
     with pytest.raises(SettingsError, match="no transfer"):
         retrain("alone", data=data)
 
 
-def test_the_process_of_its_own_tells_how_far_it_is(data):
-    command = [sys.executable, "-m", "lcdvt.protocol.retrain", "run", "--data", str(data), "--name", "by-process"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    told = [json.loads(line) for line in done.stdout.splitlines()]
-    assert told[0]["done"] == 0
-    assert told[-1] == {"run": "by-process"}
-    wrong = subprocess.run([*command[:3], "nothing", "--data", str(data)], capture_output=True, text=True, check=False)
+def test_the_command_makes_it_again_and_the_process_of_its_own_tells_what_is_wrong(data, lcdvt_here):
+    done = lcdvt_here("label", "run", "--retrain", "--name", "by-command", "--data", data)
+    assert done.returncode == 0
+    assert "answers of people" in done.stdout
+    assert "lcdvt label by-command" in done.stdout
+    command = [sys.executable, "-m", "lcdvt.protocol.retrain", "nothing", "--data", str(data)]
+    wrong = subprocess.run(command, capture_output=True, text=True, check=False)
     assert wrong.returncode == 2
     assert "no run 'nothing'" in json.loads(wrong.stdout)["error"]
