@@ -118,6 +118,7 @@ def test_the_periodogram_covers_the_periods_of_the_survey(data):
     assert survey.scan(one_epoch) is None
 
 
+@pytest.mark.slow
 def test_rounds_are_scored_on_the_same_stars(data, tmp_path):
     from lcdvt.protocol.retrain import retrain
 
