@@ -3,31 +3,44 @@ PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= 2
 
+INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e
+
 .PHONY: help env demo test test-fast docs lint format clean
 help:            ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
-env: .venv/.installed  ## create .venv with everything pinned in constraints.txt
+env: .venv/.installed-tests  ## create .venv with everything pinned in constraints.txt, functions compiled
 
+# The package alone, which is what a user installs and all that the demo needs.
 .venv/.installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=python3.12 …"; exit 2; }
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,notebooks,dask,lsdb,label]'
+	@echo "installing lcdvt and what it needs into .venv (about 1.5 GB, torch most of all): usually two to four minutes"
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(INSTALL) .
 	@touch $@
 
-demo: env        ## simulate surveys, ingest them, and show what came out
-	PATH="$(CURDIR)/$(BIN):$$PATH" bash demo.sh
+# What tests, notebooks and ruff need comes on top.
+.venv/.installed-tests: .venv/.installed
+	@echo "installing what the tests need (notebooks, Dask, LSDB, feets): usually one or two minutes"
+	@$(INSTALL) '.[dev,notebooks,dask,lsdb,label]'
+	@echo "compiling all functions, once: usually half a minute"
+	@$(BIN)/lcdvt doctor --compile > /dev/null || true  # what else is wrong here is no reason to stop
+	@touch $@
+
+demo: .venv/.installed  ## simulate surveys, ingest them, and show what came out
+	@echo "the demo: first results after about a minute, all of it usually within five"
+	@PATH="$(CURDIR)/$(BIN):$$PATH" bash demo.sh
 
 # one thread each: the tests themselves run side by side
-test: env        ## all tests
+test: .venv/.installed-tests        ## all tests
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-test-fast: env   ## the everyday tests
+test-fast: .venv/.installed-tests   ## the everyday tests
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow"
 
 # The documentation's own packages come on top, so that nobody needs them who only runs the tests.
-.venv/.installed-docs: .venv/.installed
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+.venv/.installed-docs: .venv/.installed-tests
+	$(INSTALL) '.[docs]'
 	@touch $@
 
 docs: .venv/.installed-docs  ## the documentation site, in docs/_build/html
@@ -35,14 +48,14 @@ docs: .venv/.installed-docs  ## the documentation site, in docs/_build/html
 	@echo "docs/_build/html/index.html"
 
 # mypy does not follow an editable install into cli/ and catalogs/: it looks at the package as it is installed.
-lint: env        ## ruff and mypy
+lint: .venv/.installed-tests        ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	rm -rf build
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --target build/typecheck .
 	cd build/typecheck && ../../$(BIN)/python -m mypy --config-file ../../pyproject.toml -p lcdvt
 
-format: env      ## let ruff put everything in order
+format: .venv/.installed-tests      ## let ruff put everything in order
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 

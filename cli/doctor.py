@@ -1,12 +1,12 @@
 """`lcdvt doctor`: what is installed, where lcdvt computes, and what is in the workspace."""
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lcdvt.cli import options
-from lcdvt.cli.console import err, out
+from lcdvt.cli.console import err, out, progress_display
 from lcdvt.cli.results import write_json
 from lcdvt.cli.wording import in_options
 
@@ -17,12 +17,30 @@ EXIT_PROBLEMS = 1
 """Not 2, which says that the command was used wrongly."""
 
 
-def doctor(data: options.Data = None, json_file: options.Json = None) -> None:
+def doctor(
+    data: options.Data = None,
+    compile_functions: Annotated[
+        bool,
+        typer.Option(
+            "--compile", help="First compile all functions, which else happens when they are needed (LCDVT_CACHE)."
+        ),
+    ] = False,
+    jobs: options.Jobs = None,
+    json_file: options.Json = None,
+) -> None:
     """Say what is installed, where lcdvt computes, what is in the workspace, and what is wrong.
 
-    Ends with code 0 if all is well and with 1 if something needs attention; nothing is changed.
+    Ends with code 0 if all is well and with 1 if something needs attention; nothing is changed but, with --compile,
+    the folder of compiled functions.
     """
     from lcdvt.checks.doctor import doctor as look
+
+    if compile_functions:
+        from lcdvt.ingestion.compile_ahead import compile_everything
+        from lcdvt.parallel.executors import Workers
+
+        with progress_display("doctor", "objects") as progress:
+            compile_everything(Workers(jobs), progress)
 
     found = look(data)
     _print(found)

@@ -17,8 +17,8 @@ ROOT = Path(__file__).parents[1]
 FOLDERS = {"lcdvt": ROOT / "lcdvt", "lcdvt.cli": ROOT / "cli", "lcdvt.catalogs": ROOT / "catalogs"}
 # In the order data walks through them: a room may use those before it.
 ROOMS = (
-    "errors names evaluate disk parallel figures catalogs features epochs workspace ingestion dataset dvt baselines "
-    "tables results reports doubts desk run protocol simulator checks exports experiments estimator cli"
+    "errors names evaluate compiled disk parallel figures catalogs features epochs workspace ingestion dataset dvt "
+    "baselines tables results reports doubts desk run protocol simulator checks exports experiments estimator cli"
 ).split()
 MOST_MODULES_AT_THE_DOOR = 6
 MOST_PARAMETERS = 8
@@ -103,7 +103,11 @@ def long_signatures() -> list[str]:
 
 def _is_compiled(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Kernels take arrays one by one: numba compiles no dataclass."""
-    return any("jit" in ast.dump(each) or "_compiled" in ast.dump(each) for each in node.decorator_list)
+    decorators = {"kernel", "fast_kernel", "part", "inlined_part", "fast_part"}
+    return any(
+        "jit" in ast.dump(each) or (isinstance(each, ast.Name) and each.id in decorators | {"_compiled"})
+        for each in node.decorator_list
+    )
 
 
 def _is_estimator(module: str, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

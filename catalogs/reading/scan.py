@@ -97,22 +97,50 @@ def scan_texts(
     sizes = np.array([len(text) for text in texts], dtype=np.int64)
     stops = np.cumsum(sizes + 1) - 1
     numeric, text = tuple(dict.fromkeys(numeric_columns)), tuple(dict.fromkeys(text_columns))
-    wanted, text_at = _places(numeric, text)
-    *found, hard = scan_lines(
+    wanted, text_at, only_number = _places(numeric, text)
+    lines = int(np.count_nonzero(data == _NEWLINE))
+    n_identity = len(set(text_columns[:identity_columns]))
+    tracked = lines if n_identity else 0
+    values = np.empty((len(numeric), lines))  # column by column, as they are used
+    text_start, text_stop = (np.zeros((lines, len(text)), dtype=np.int64) for _ in range(2))
+    text_hash, line_start = np.zeros(tracked, dtype=np.uint64), np.zeros(tracked, dtype=np.int64)
+    line_number, fault = np.empty(lines, dtype=np.int32), np.empty(lines, dtype=np.int8)
+    row_start = np.empty(len(texts) + 1, dtype=np.int64)
+    # Room for all numbers, though hardly any is hard: memory that nobody touches costs nothing.
+    hard = np.empty((lines * len(numeric), 4), dtype=np.int64)
+    rows, n_hard = scan_lines(
         data,
         stops - sizes + np.asarray(skipped, dtype=np.int64),
         stops,
-        np.count_nonzero(data == _NEWLINE),
         separator,
         comment,
         wanted,
         text_at,
-        len(numeric),
-        len(text),
-        len(set(text_columns[:identity_columns])),
+        only_number,
+        n_identity,
         column_count,
+        values,
+        text_start,
+        text_stop,
+        text_hash,
+        line_start,
+        line_number,
+        fault,
+        row_start,
+        hard,
     )
-    scan = Scan(buffer, *found)
+    scan = Scan(
+        buffer,
+        values[:, :rows].T,
+        text_start[:rows],
+        text_stop[:rows],
+        text_hash[:rows],
+        line_start[:rows],
+        line_number[:rows],
+        fault[:rows],
+        row_start,
+    )
+    hard = hard[:n_hard]
     if hard.size:
         _read_hard(scan, data, hard)
     if numeric == numeric_columns and text == text_columns:
@@ -128,7 +156,9 @@ def scan_texts(
 
 def _read_hard(scan: Scan, data: NDArray[np.uint8], hard: NDArray[np.int64]) -> None:
     """Read the numbers with more digits than the kernel reads exactly: Arrow does it as exactly as Python's float."""
-    text, begins = gather_tokens(data, hard)
+    begins = np.concatenate(([0], np.cumsum(hard[:, 3] - hard[:, 2])))
+    text = np.empty(begins[-1], dtype=np.uint8)
+    gather_tokens(data, hard, begins, text)
     tokens = pa.LargeStringArray.from_buffers(len(hard), pa.py_buffer(begins), pa.py_buffer(text))
     try:
         scan.values[hard[:, 0], hard[:, 1]] = tokens.cast(pa.float64()).to_numpy(zero_copy_only=False)
@@ -143,11 +173,14 @@ def _read_hard(scan: Scan, data: NDArray[np.uint8], hard: NDArray[np.int64]) -> 
 @lru_cache(maxsize=256)
 def _places(
     numeric_columns: tuple[int, ...], text_columns: tuple[int, ...]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return for each column of a line its place among the wanted ones, -1 for the others."""
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return for each column of a line its place among the numbers, the texts, and those that are numbers alone.
+
+    -1 stands for the others.
+    """
     last = max((*numeric_columns, *text_columns), default=0)
     wanted = np.full(last + 1, -1, dtype=np.int64)
     text_at = np.full(last + 1, -1, dtype=np.int64)
     wanted[list(numeric_columns)] = np.arange(len(numeric_columns))
     text_at[list(text_columns)] = np.arange(len(text_columns))
-    return wanted, text_at
+    return wanted, text_at, np.where(text_at < 0, wanted, -1)

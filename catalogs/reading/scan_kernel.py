@@ -9,11 +9,11 @@ below 2**53 times or divided by a power of ten that a double holds exactly); any
 
 from typing import Final
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from lcdvt.catalogs.vocabulary import MISSING_WORDS
+from lcdvt.compiled.kernel import inlined_part, kernel, part
 
 # How far to trust what was read: a number; a word for none; nonsense; a number only Python's float reads exactly.
 NUMBER: Final = 0
@@ -34,24 +34,29 @@ _FNV_OFFSET, _FNV_PRIME = np.uint64(14695981039346656037), np.uint64(10995116282
 _POWERS_OF_TEN = 10.0 ** np.arange(23)
 
 
-@numba.njit(cache=True, inline="always")
+# The words padded with zeros, because an array is quicker to compile than as many constants.
+_MISSING: Final = np.array(
+    [list(word.ljust(max(map(len, MISSING_WORDS)) + 1, b"\0")) for word in MISSING_WORDS], dtype=np.uint8
+)
+
+
+@part
 def _is_missing_word(data: NDArray[np.uint8], start: int, stop: int) -> bool:
-    for word in MISSING_WORDS:
-        if len(word) == stop - start:
-            same = True
-            for i in range(len(word)):
-                byte = data[start + i]
-                if 65 <= byte <= 90:
-                    byte += 32
-                if byte != word[i]:
-                    same = False
-                    break
-            if same:
-                return True
+    if stop - start >= _MISSING.shape[1]:
+        return False
+    for word in range(_MISSING.shape[0]):
+        same = _MISSING[word, stop - start] == 0
+        for i in range(stop - start):
+            byte = data[start + i]
+            if 65 <= byte <= 90:
+                byte += 32
+            same = same and byte == _MISSING[word, i]
+        if same:
+            return True
     return False
 
 
-@numba.njit(cache=True)
+@part
 def read_number(data: NDArray[np.uint8], start: int, stop: int) -> tuple[float, int]:
     """Read a decimal number; the second value says how far to trust the first."""
     i = start
@@ -81,7 +86,7 @@ def read_number(data: NDArray[np.uint8], start: int, stop: int) -> tuple[float, 
             break
         i += 1
     if seen == 0:
-        if start < stop and data[start] in (60, 62):
+        if start < stop and (data[start] == 60 or data[start] == 62):
             return np.inf, MISSING  # an upper limit such as >18.2, told from no value at all
         missing = start == stop or _is_missing_word(data, start, stop)
         return np.nan, MISSING if missing else BAD
@@ -96,7 +101,9 @@ def read_number(data: NDArray[np.uint8], start: int, stop: int) -> tuple[float, 
         power = 0
         first = i
         while i < stop and 48 <= data[i] <= 57:
-            power = min(power * 10 + (data[i] - 48), 100000)  # beyond any double: Python's float decides
+            power = power * 10 + (data[i] - 48)
+            if power > 100000:
+                power = 100000  # beyond any double: Python's float decides
             i += 1
         if i == first or i < stop:
             return np.nan, BAD
@@ -108,18 +115,18 @@ def read_number(data: NDArray[np.uint8], start: int, stop: int) -> tuple[float, 
     return -value if negative else value, NUMBER
 
 
-@numba.njit(cache=True, inline="always")
+@inlined_part
 def _byte(data: NDArray[np.uint8], position: int) -> int:
     """Return a byte; an unsigned position spares numba's check for one counted from the end."""
     return data[np.uint64(position)]
 
 
-@numba.njit(cache=True, inline="always")
+@inlined_part
 def _is_blank(byte: int) -> bool:
-    return byte in (_SPACE, _TAB, _RETURN)
+    return (byte == _SPACE) | (byte == _TAB) | (byte == _RETURN)
 
 
-@numba.njit(cache=True, inline="always", error_model="numpy")
+@inlined_part
 def plain_number(data: NDArray[np.uint8], start: int) -> tuple[float, int]:
     """Read a number written in the usual way (sign, digits, point, digits) and say where it ends; -1: not so.
 
@@ -154,138 +161,7 @@ def plain_number(data: NDArray[np.uint8], start: int) -> tuple[float, int]:
     return -value if negative else value, i
 
 
-@numba.njit(cache=True, error_model="numpy")
-def scan_lines(  # type: ignore[no-untyped-def]
-    data, starts, stops, lines, separator, comment, wanted, text_at, n_numeric, n_text, n_identity, column_count
-):
-    """Cut the lines of each text into fields and read the wanted ones; `scan_texts` says what the arguments mean.
-
-    The byte after each text must be a newline: no loop below looks for the text's end, every one stops there.
-    """
-    values = np.empty((n_numeric, lines))  # column by column, as they are used
-    text_start = np.zeros((lines, n_text), dtype=np.int64)
-    text_stop = np.zeros((lines, n_text), dtype=np.int64)
-    # Positions and hashes only where objects must be told apart: touching memory costs more than reading numbers.
-    many = n_identity > 0
-    text_hash = np.zeros(lines if many else 0, dtype=np.uint64)
-    line_start = np.zeros(lines if many else 0, dtype=np.int64)
-    line_number = np.empty(lines, dtype=np.int32)
-    fault = np.empty(lines, dtype=np.int8)
-    row_start = np.empty(starts.size + 1, dtype=np.int64)
-    hard = [(0, 0, 0, 0)]  # row, place, start and stop of numbers that are left to the caller
-    hard.pop()
-    last_wanted = wanted.size - 1
-    only_number = np.where(text_at < 0, wanted, -1)
-    by_blanks = separator == WHITESPACE_RUNS
-    row = 0
-    for text in range(starts.size):
-        row_start[text] = row
-        number = 0
-        expected = column_count
-        position = starts[text]
-        while position < stops[text]:
-            begin = position
-            number += 1
-            i = begin
-            while _is_blank(_byte(data, i)) and _byte(data, i) != separator:
-                i += 1
-            if _byte(data, i) == _NEWLINE or _byte(data, i) == comment:
-                while _byte(data, i) != _NEWLINE:
-                    i += 1
-                position = i + 1
-                continue
-            column = 0
-            identity_hash = _FNV_OFFSET
-            line_fault = 0
-            trailing_empty = False
-            while True:
-                at = only_number[column] if column <= last_wanted else -1
-                value, end = plain_number(data, i) if at >= 0 else (0.0, -1)
-                after = _byte(data, end) if end > 0 else 0
-                if end > 0 and (after in (separator, _NEWLINE) or (by_blanks and _is_blank(after))):
-                    # Nearly every field: a plain number that ends where the field ends.
-                    values[at, row] = value
-                    trailing_empty = False
-                    i = end
-                else:
-                    token_start, token_stop, i = _cut_field(data, i, separator)
-                    trailing_empty = token_stop == token_start
-                    if column <= last_wanted:
-                        at = wanted[column]
-                        if at >= 0:
-                            values[at, row], kind = read_number(data, token_start, token_stop)
-                            if kind == HARD:
-                                hard.append((row, at, token_start, token_stop))
-                            elif kind == BAD:
-                                line_fault = NOT_A_NUMBER
-                        at = text_at[column]
-                        if at >= 0:
-                            text_start[row, at] = token_start
-                            text_stop[row, at] = token_stop
-                            if at < n_identity:
-                                for j in range(token_start, token_stop):
-                                    identity_hash = (identity_hash ^ np.uint64(data[j])) * _FNV_PRIME
-                                identity_hash = (identity_hash ^ np.uint64(255)) * _FNV_PRIME
-                column += 1
-                if by_blanks:
-                    while _is_blank(_byte(data, i)):
-                        i += 1
-                if _byte(data, i) == _NEWLINE:
-                    break
-                if not by_blanks:
-                    i += 1
-            position = i + 1
-            # A separator at the end of a line is common and means nothing.
-            counted = column - 1 if trailing_empty and expected > 0 and column == expected + 1 else column
-            if expected == 0:
-                expected = counted
-            if counted < expected or column <= last_wanted:
-                line_fault = TOO_FEW_COLUMNS
-                values[:, row] = np.nan  # some were not there to be read
-            elif counted > expected:
-                line_fault = TOO_MANY_COLUMNS
-            if many:
-                text_hash[row] = identity_hash
-                line_start[row] = begin
-            line_number[row] = number
-            fault[row] = line_fault
-            row += 1
-    row_start[starts.size] = row
-    return (
-        values[:, :row].T,
-        text_start[:row],
-        text_stop[:row],
-        text_hash[:row],
-        line_start[:row],
-        line_number[:row],
-        fault[:row],
-        row_start,
-        _as_array(hard),
-    )
-
-
-@numba.njit(cache=True)
-def _as_array(hard):  # type: ignore[no-untyped-def]
-    """Return a list of fours as an array, which costs Python nothing to take over."""
-    result = np.empty((len(hard), 4), dtype=np.int64)
-    for number in range(len(hard)):
-        result[number, 0], result[number, 1], result[number, 2], result[number, 3] = hard[number]
-    return result
-
-
-@numba.njit(cache=True)
-def gather_tokens(data, hard):  # type: ignore[no-untyped-def]
-    """Return the texts of some tokens, one after the other, and where each begins; the last entry is the end."""
-    begins = np.zeros(hard.shape[0] + 1, dtype=np.int64)
-    for number in range(hard.shape[0]):
-        begins[number + 1] = begins[number] + hard[number, 3] - hard[number, 2]
-    text = np.empty(begins[-1], dtype=np.uint8)
-    for number in range(hard.shape[0]):
-        text[begins[number] : begins[number + 1]] = data[hard[number, 2] : hard[number, 3]]
-    return text, begins
-
-
-@numba.njit(cache=True)
+@part
 def _cut_field(data: NDArray[np.uint8], start: int, separator: int) -> tuple[int, int, int]:
     """Return where the field's text begins and ends, without quotes and padding, and where the field itself ends."""
     i = start
@@ -317,3 +193,110 @@ def _cut_field(data: NDArray[np.uint8], start: int, separator: int) -> tuple[int
     while stop > start and _is_blank(data[stop - 1]):
         stop -= 1
     return start, stop, i
+
+
+@kernel
+def scan_lines(  # type: ignore[no-untyped-def]
+    data, starts, stops, separator, comment, wanted, text_at, only_number, n_identity, column_count, values,
+    text_start, text_stop, text_hash, line_start, line_number, fault, row_start, hard,
+):  # fmt: skip
+    """Cut the lines of each text into fields and read the wanted ones; `scan_texts` says what the arguments mean.
+
+    The byte after each text must be a newline: no loop below looks for the text's end, every one stops there.
+
+    Returns
+    -------
+    How many rows were found, and how many numbers are left to the caller: row, place, start and stop of each in `hard`.
+    """
+    # Positions and hashes only where objects must be told apart: touching memory costs more than reading numbers.
+    many = n_identity > 0
+    n_hard = 0
+    last_wanted = wanted.size - 1
+    by_blanks = separator == WHITESPACE_RUNS
+    row = 0
+    for text in range(starts.size):
+        row_start[text] = row
+        number = 0
+        expected = column_count
+        position = starts[text]
+        while position < stops[text]:
+            begin = position
+            number += 1
+            i = begin
+            while _is_blank(_byte(data, i)) and _byte(data, i) != separator:
+                i += 1
+            if _byte(data, i) == _NEWLINE or _byte(data, i) == comment:
+                while _byte(data, i) != _NEWLINE:
+                    i += 1
+                position = i + 1
+                continue
+            column = 0
+            identity_hash = _FNV_OFFSET
+            line_fault = 0
+            trailing_empty = False
+            while True:
+                at = only_number[column] if column <= last_wanted else -1
+                value, end = plain_number(data, i) if at >= 0 else (0.0, -1)
+                after = _byte(data, end) if end > 0 else 0
+                ends_here = (after == separator) | (after == _NEWLINE)
+                if end > 0 and (ends_here or (by_blanks and _is_blank(after))):
+                    # Nearly every field: a plain number that ends where the field ends.
+                    values[at, row] = value
+                    trailing_empty = False
+                    i = end
+                else:
+                    token_start, token_stop, i = _cut_field(data, i, separator)
+                    trailing_empty = token_stop == token_start
+                    if column <= last_wanted:
+                        at = wanted[column]
+                        if at >= 0:
+                            values[at, row], kind = read_number(data, token_start, token_stop)
+                            if kind == HARD:
+                                hard[n_hard, 0], hard[n_hard, 1] = row, at
+                                hard[n_hard, 2], hard[n_hard, 3] = token_start, token_stop
+                                n_hard += 1
+                            elif kind == BAD:
+                                line_fault = NOT_A_NUMBER
+                        at = text_at[column]
+                        if at >= 0:
+                            text_start[row, at] = token_start
+                            text_stop[row, at] = token_stop
+                            if at < n_identity:
+                                for j in range(token_start, token_stop):
+                                    identity_hash = (identity_hash ^ np.uint64(data[j])) * _FNV_PRIME
+                                identity_hash = (identity_hash ^ np.uint64(255)) * _FNV_PRIME
+                column += 1
+                if by_blanks:
+                    while _is_blank(_byte(data, i)):
+                        i += 1
+                if _byte(data, i) == _NEWLINE:
+                    break
+                if not by_blanks:
+                    i += 1
+            position = i + 1
+            # A separator at the end of a line is common and means nothing.
+            counted = column - 1 if trailing_empty and expected > 0 and column == expected + 1 else column
+            if expected == 0:
+                expected = counted
+            if counted < expected or column <= last_wanted:
+                line_fault = TOO_FEW_COLUMNS
+                for at in range(values.shape[0]):
+                    values[at, row] = np.nan  # some were not there to be read
+            elif counted > expected:
+                line_fault = TOO_MANY_COLUMNS
+            if many:
+                text_hash[row] = identity_hash
+                line_start[row] = begin
+            line_number[row] = number
+            fault[row] = line_fault
+            row += 1
+    row_start[starts.size] = row
+    return row, n_hard
+
+
+@kernel
+def gather_tokens(data, hard, begins, text):  # type: ignore[no-untyped-def]
+    """Fill the texts of some tokens, one after the other, each at its place in `begins`."""
+    for number in range(hard.shape[0]):
+        for i in range(hard[number, 3] - hard[number, 2]):
+            text[begins[number] + i] = data[hard[number, 2] + i]

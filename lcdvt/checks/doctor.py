@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lcdvt import __version__
+from lcdvt.compiled.cache import CACHE_VARIABLE, kernels_folder, wanted_folder
 from lcdvt.parallel.executors import default_jobs
 from lcdvt.results.folder import list_runs, unfinished_runs
 from lcdvt.workspace.folder import ENVIRONMENT_VARIABLE, ingested_surveys, workspace_folder
@@ -147,19 +148,12 @@ def _optional_parts() -> Iterator[tuple[str, OptionalPart]]:
 
 
 def _kernels() -> dict[str, Any]:
-    """Return where numba keeps compiled functions: where it is told, beside the source, or in the user's cache."""
-    chosen = os.environ.get("NUMBA_CACHE_DIR")
-    sources = [Path(import_module(name).__file__ or "").parent for name in ("lcdvt", "lcdvt.catalogs")]
-    if chosen:
-        places = [Path(chosen)]
-    elif all(os.access(source, os.W_OK) for source in sources):
-        places = sources
-    else:
-        places = [Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "numba"]
+    """Return where compiled functions are kept."""
+    wanted, folder = wanted_folder(), kernels_folder()
     return {
-        "folder": "beside the source" if places == sources else str(places[0]),
-        "compiled": sum(1 for place in places for _ in place.rglob("*.nbi")),
-        "writable": all(os.access(_first_that_exists(place), os.W_OK) for place in places),
+        "folder": str(folder or wanted),
+        "compiled": sum(1 for _ in folder.rglob("*.nbi")) if folder else 0,
+        "writable": folder is not None and folder.is_relative_to(wanted),
     }
 
 
@@ -186,4 +180,7 @@ def _problems(
         if "error" in survey:
             yield f"survey {name} does not open ({survey['error']}): `lcdvt verify {name}` tells more."
     if not kernels["writable"]:
-        yield "compiled functions cannot be kept, so that every start compiles again: set NUMBA_CACHE_DIR to a folder."
+        yield (
+            f"compiled functions cannot be kept in {wanted_folder()}: set {CACHE_VARIABLE} to a folder that can be "
+            "written."
+        )

@@ -7,12 +7,12 @@
 from dataclasses import dataclass, fields
 from typing import Any, Final, Protocol
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from lcdvt.epochs.block import EpochBlock
 from lcdvt.errors import SurveyError
+from lcdvt.features.segments import sum_within
 
 
 class Step(Protocol):
@@ -37,7 +37,7 @@ class FatsPreprocessing:
         """Drop epochs from the block."""
         too_large = f"error above {self.error_factor:g} × mean error"
         too_far = f"magnitude beyond {self.sigma:g}σ"
-        why = _fats_reasons(block.start, block.mag, block.err, self.error_factor, self.sigma)
+        why = _fats_reasons(block, self.error_factor, self.sigma)
         block.drop_epochs(why, (too_large, too_far))
 
 
@@ -49,7 +49,7 @@ class SigmaClip:
 
     def apply(self, block: EpochBlock) -> None:
         """Drop epochs from the block."""
-        keep = _clip_mask(block.start, block.mag, self.sigma)
+        keep = _clip_mask(block, self.sigma)
         block.keep_epochs(keep, f"magnitude beyond {self.sigma:g}σ")
 
 
@@ -157,28 +157,32 @@ def clean(block: EpochBlock, rule: tuple[Step, ...]) -> None:
         block.drop_empty_objects("no epoch left after cleaning")
 
 
-@numba.njit(cache=True)
-def _fats_reasons(start, mag, err, error_factor, sigma):  # type: ignore[no-untyped-def]
+def _fats_reasons(block: EpochBlock, error_factor: float, sigma: float) -> NDArray[np.int8]:
     """Return for each epoch 1 if its error is too large, else 2 if it is too far from the mean, else 0."""
-    why = np.zeros(mag.size, dtype=np.int8)
-    for segment in range(start.size - 1):
-        a, b = start[segment], start[segment + 1]
-        if a == b:
-            continue
-        largest, mean, std = error_factor * np.mean(err[a:b]), np.mean(mag[a:b]), np.std(mag[a:b])
-        for i in range(a, b):
-            near_mean = std == 0.0 or abs(mag[i] - mean) / std < sigma
-            why[i] = 1 if not err[i] < largest else 0 if near_mean else 2
-    return why
+    mean, std = _mean_and_std(block.mag, block.start)
+    largest = error_factor * _each(sum_within(block.err, block.start) / _lengths(block.start), block.start)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        near_mean = (std == 0.0) | (np.abs(block.mag - mean) / std < sigma)
+    return np.where(block.err < largest, np.where(near_mean, 0, 2), 1).astype(np.int8)
 
 
-@numba.njit(cache=True)
-def _clip_mask(start: NDArray[np.int64], mag: NDArray[np.float64], sigma: float):  # type: ignore[no-untyped-def]
-    keep = np.ones(mag.size, dtype=np.bool_)
-    for segment in range(start.size - 1):
-        a, b = start[segment], start[segment + 1]
-        if a < b:
-            mean, std = np.mean(mag[a:b]), np.std(mag[a:b])
-            for i in range(a, b):
-                keep[i] = abs(mag[i] - mean) <= sigma * std
-    return keep
+def _clip_mask(block: EpochBlock, sigma: float) -> NDArray[np.bool_]:
+    mean, std = _mean_and_std(block.mag, block.start)
+    return np.asarray(np.abs(block.mag - mean) <= sigma * std)
+
+
+def _mean_and_std(
+    values: NDArray[np.float64], start: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return mean and standard deviation of each value's segment."""
+    lengths = _lengths(start)
+    mean = _each(sum_within(values, start) / lengths, start)
+    return mean, _each(np.sqrt(sum_within((values - mean) ** 2, start) / lengths), start)
+
+
+def _lengths(start: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.maximum(np.diff(start), 1)
+
+
+def _each(of_segment: NDArray[np.float64], start: NDArray[np.int64]) -> NDArray[np.float64]:
+    return np.repeat(of_segment, np.diff(start))

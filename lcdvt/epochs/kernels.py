@@ -1,14 +1,11 @@
-"""The compiled half of the epochs table: raw epochs to sorted segments, and segments with some epochs left out.
+"""Raw epochs to sorted segments, and segments with some epochs left out; the loops over all epochs are compiled."""
 
-It is one file on purpose: numba keeps compiled code beside the source and does not notice that a function called from
-another file has changed.
-"""
+from typing import Final, NamedTuple
 
-from typing import Final
-
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from lcdvt.compiled.kernel import kernel, part
 
 # Why an epoch is dropped before any cleaning rule looks at it; 0 keeps it.
 VALID: Final = 0
@@ -23,127 +20,173 @@ NO_MAGNITUDE: Final = 8
 REASON_COUNT: Final = 9
 
 
-@numba.njit(cache=True, inline="always")
-def _is_any_of(value, sentinels, tolerances):  # type: ignore[no-untyped-def]
-    found = False
-    for i in range(sentinels.size):
-        found |= abs(value - sentinels[i]) < tolerances[i]
-    return found
+class Segments(NamedTuple):
+    """Epochs in order; segment i is `start[i]:start[i + 1]`."""
+
+    start: NDArray[np.int64]
+    mjd: NDArray[np.float64]
+    mag: NDArray[np.float64]
+    err: NDArray[np.float64]
 
 
-@numba.njit(cache=True)
-def arrange(object_index, band_index, time, mag, err, new_object, band_rank, n_objects, sentinels, offset, dates):  # type: ignore[no-untyped-def]
+class Wanted(NamedTuple):
+    """Which epochs are wanted, and where they go.
+
+    Attributes
+    ----------
+    new_object
+        For each raw object its place among the objects, -1 for one that is not wanted.
+    band_rank
+        For each band its place in the order of segments.
+    n_objects
+        How many objects there are.
+    mag_sentinels, err_sentinels
+        Values that stand for nothing, and below them how near a value must be.
+    offset
+        Days from the raw dates to MJD.
+    dates
+        The first and the last MJD that is believed.
+    """
+
+    new_object: NDArray[np.int32]
+    band_rank: NDArray[np.int64]
+    n_objects: int
+    mag_sentinels: NDArray[np.float64]
+    err_sentinels: NDArray[np.float64]
+    offset: float
+    dates: tuple[float, float]
+
+
+def arrange(
+    object_index: NDArray[np.int32],
+    band_index: NDArray[np.int8],
+    time: NDArray[np.float64],
+    mag: NDArray[np.float64],
+    err: NDArray[np.float64],
+    wanted: Wanted,
+) -> tuple[Segments, NDArray[np.int64]]:
     """Sort valid epochs by object, band and date, and count the others by reason.
 
     Parameters
     ----------
     object_index, band_index, time, mag, err
         The raw epochs, in any order; a magnitude of +inf is an upper limit, one of -inf a flux that has no magnitude.
-    new_object
-        For each raw object its place among the `n_objects` objects, -1 for one that is not wanted.
-    band_rank
-        For each band its place in the order of segments.
-    sentinels
-        Magnitudes that stand for nothing and how near a value must be, then the same for errors.
-    offset
-        Days from the raw dates to MJD.
-    dates
-        The first and the last MJD that is believed.
-
-    Returns
-    -------
-    Where each segment (object by band) starts, with the end of the last; MJD, magnitudes and errors; the counts.
+    wanted
+        Which of them are wanted.
     """
-    n_bands = band_rank.size
+    time, mag, err = (np.ascontiguousarray(column, dtype=np.float64) for column in (time, mag, err))
     dropped = np.zeros(REASON_COUNT, dtype=np.int64)
     segment_of = np.empty(time.size, dtype=np.int32)
-    start = np.zeros(n_objects * n_bands + 1, dtype=np.int64)
-    no_mag, near_no_mag, no_err, near_no_err = sentinels
+    start = np.zeros(wanted.n_objects * wanted.band_rank.size + 1, dtype=np.int64)
+    _classify(
+        np.ascontiguousarray(object_index, dtype=np.int32),
+        np.ascontiguousarray(band_index, dtype=np.int8),
+        time,
+        mag,
+        err,
+        wanted.new_object,
+        wanted.band_rank,
+        wanted.mag_sentinels,
+        wanted.err_sentinels,
+        wanted.offset,
+        *wanted.dates,
+        segment_of,
+        start,
+        dropped,
+    )
+    np.cumsum(start, out=start)
+    found = Segments(start, *(np.empty(start[-1]) for _ in range(3)))
+    is_unsorted = np.zeros(start.size, dtype=np.int8)
+    _distribute(segment_of, time, mag, err, start.copy(), start, *found[1:], is_unsorted)
+    # Most files are in order.
+    for segment in np.flatnonzero(is_unsorted).tolist():
+        of_segment = slice(start[segment], start[segment + 1])
+        order = np.lexsort((found.err[of_segment], found.mag[of_segment], found.mjd[of_segment]))
+        for column in found[1:]:
+            column[of_segment] = column[of_segment][order]
+    if wanted.offset:
+        found.mjd[:] += wanted.offset
+    is_repeated = _repeated(found)
+    dropped[REPEATED] = np.count_nonzero(is_repeated)
+    return (keep_marked(~is_repeated, found) if dropped[REPEATED] else found), dropped
+
+
+@part
+def _is_any_of(value: float, sentinels: NDArray[np.float64]) -> bool:
+    found = False
+    for i in range(sentinels.shape[1]):
+        found = found or abs(value - sentinels[0, i]) < sentinels[1, i]
+    return found
+
+
+@kernel
+def _classify(  # type: ignore[no-untyped-def]
+    object_index, band_index, time, mag, err, new_object, band_rank, mag_sentinels, err_sentinels, offset, first_date,
+    last_date, segment_of, start, dropped,
+):  # fmt: skip
+    """Fill each epoch's segment, -1 where it is dropped; count epochs in the place after their segment's in `start`."""
     for i in range(time.size):
         mjd = time[i] + offset
+        has_date = -np.inf < mjd < np.inf
         place = new_object[object_index[i]]
-        is_missing = not (np.isfinite(mag[i]) and np.isfinite(mjd))
         if place < 0:
             reason = READ_BEFORE
-        elif mag[i] == np.inf and np.isfinite(mjd):
+        elif mag[i] == np.inf and has_date:
             reason = UPPER_LIMIT
-        elif mag[i] == -np.inf and np.isfinite(mjd):
+        elif mag[i] == -np.inf and has_date:
             reason = NO_MAGNITUDE
-        elif is_missing or _is_any_of(mag[i], no_mag, near_no_mag) or _is_any_of(err[i], no_err, near_no_err):
+        elif (
+            not (has_date and -np.inf < mag[i] < np.inf)
+            or _is_any_of(mag[i], mag_sentinels)
+            or _is_any_of(err[i], err_sentinels)
+        ):
             reason = MISSING_VALUE
         elif band_index[i] < 0:
             reason = OTHER_BAND
-        elif not dates[0] < mjd < dates[1]:
+        elif not first_date < mjd < last_date:
             reason = BAD_DATE
         elif not 0.0 < err[i] < np.inf:
             reason = BAD_ERROR
         else:
-            segment = place * n_bands + band_rank[band_index[i]]
+            segment = place * band_rank.size + band_rank[band_index[i]]
             segment_of[i] = segment
             start[segment + 1] += 1
             continue
         segment_of[i] = -1
         dropped[reason] += 1
-    start = np.cumsum(start)
-    place_of = start.copy()
-    sorted_time, sorted_mag, sorted_err = np.empty(start[-1]), np.empty(start[-1]), np.empty(start[-1])
-    for i in range(time.size):
-        if segment_of[i] >= 0:
-            place = place_of[segment_of[i]]
-            place_of[segment_of[i]] = place + 1
-            sorted_time[place], sorted_mag[place], sorted_err[place] = time[i], mag[i], err[i]
-    repeated = 0
-    for segment in range(start.size - 1):
-        of_segment = slice(start[segment], start[segment + 1])
-        repeated += _sort_segment(sorted_time[of_segment], sorted_mag[of_segment], sorted_err[of_segment], offset)
-    dropped[REPEATED] = repeated
-    if repeated:
-        keep = _not_repeated(start, sorted_time, sorted_mag, sorted_err)
-        start, sorted_time, sorted_mag, sorted_err = keep_marked(keep, start, sorted_time, sorted_mag, sorted_err)
-    return start, sorted_time, sorted_mag, sorted_err, dropped
 
 
-@numba.njit(cache=True)
-def _sort_segment(time, mag, err, offset):  # type: ignore[no-untyped-def]
-    """Sort in place by date, then magnitude, then error; add the offset to the dates; return how many repeat another.
-
-    Most files are in order and cost one look.
-    """
-    for i in range(1, time.size):
-        if (time[i], mag[i], err[i]) < (time[i - 1], mag[i - 1], err[i - 1]):
-            # Stable sorts from the least to the most important key.
-            order = np.argsort(err, kind="mergesort")
-            order = order[np.argsort(mag[order], kind="mergesort")]
-            order = order[np.argsort(time[order], kind="mergesort")]
-            time[:], mag[:], err[:] = time[order], mag[order], err[order]
-            break
-    repeated = 0
-    for i in range(time.size):
-        time[i] += offset
-        repeated += i > 0 and time[i] == time[i - 1] and mag[i] == mag[i - 1] and err[i] == err[i - 1]
-    return repeated
-
-
-@numba.njit(cache=True)
-def _not_repeated(start, mjd, mag, err):  # type: ignore[no-untyped-def]
-    keep = np.ones(mjd.size, dtype=np.bool_)
-    for segment in range(start.size - 1):
-        for i in range(start[segment] + 1, start[segment + 1]):
-            keep[i] = mjd[i] != mjd[i - 1] or mag[i] != mag[i - 1] or err[i] != err[i - 1]
-    return keep
+@kernel
+def _distribute(  # type: ignore[no-untyped-def]
+    segment_of, time, mag, err, place_of, start, new_time, new_mag, new_err, is_unsorted
+):
+    """Put each epoch into its segment, and mark the segments that are not in order of date, magnitude and error."""
+    for i in range(segment_of.size):
+        segment = segment_of[i]
+        if segment < 0:
+            continue
+        place = place_of[segment]
+        place_of[segment] = place + 1
+        new_time[place], new_mag[place], new_err[place] = time[i], mag[i], err[i]
+        if place > start[segment] and not new_time[place - 1] < time[i]:
+            before = place - 1
+            in_order = new_time[before] == time[i] and (
+                new_mag[before] < mag[i] or (new_mag[before] == mag[i] and new_err[before] <= err[i])
+            )
+            if not in_order:
+                is_unsorted[segment] = 1
 
 
-@numba.njit(cache=True)
-def keep_marked(keep: NDArray[np.bool_], start, mjd, mag, err):  # type: ignore[no-untyped-def]
+def _repeated(found: Segments) -> NDArray[np.bool_]:
+    """Say of each epoch whether it says the same as the one before it in its segment."""
+    is_repeated = np.zeros(found.mjd.size, dtype=np.bool_)
+    same = np.flatnonzero(found.mjd[1:] == found.mjd[:-1]) + 1
+    is_repeated[same] = (found.mag[same] == found.mag[same - 1]) & (found.err[same] == found.err[same - 1])
+    is_repeated[found.start[:-1][np.diff(found.start) > 0]] = False
+    return is_repeated
+
+
+def keep_marked(keep: NDArray[np.bool_], segments: Segments) -> Segments:
     """Return the segments with only the marked epochs in them."""
-    count = np.count_nonzero(keep)
-    new_start = np.zeros(start.size, dtype=np.int64)
-    new_mjd, new_mag, new_err = np.empty(count), np.empty(count), np.empty(count)
-    place = 0
-    for segment in range(start.size - 1):
-        for i in range(start[segment], start[segment + 1]):
-            if keep[i]:
-                new_mjd[place], new_mag[place], new_err[place] = mjd[i], mag[i], err[i]
-                place += 1
-        new_start[segment + 1] = place
-    return new_start, new_mjd, new_mag, new_err
+    kept_before = np.concatenate(([0], np.cumsum(keep)))
+    return Segments(kept_before[segments.start], *(column[keep] for column in segments[1:]))

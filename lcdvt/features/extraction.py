@@ -131,7 +131,9 @@ def extract_table(epochs: pa.Table, config: FeatureConfig) -> pa.Table:
     gated = gate(columns[0], columns[1], columns[2], bounds, config.minimum_epochs)
     # Where bands are joined, those with few epochs count, because they add up.
     every = gate(columns[0], columns[1], columns[2], bounds, 1).curves if config.joins_bands else None
-    values = _values(gated, every, config, len(objects))
+    # What overflows, or is 0/0 on a flat curve, is NaN in the end.
+    with np.errstate(all="ignore"):
+        values = _values(gated, every, config, len(objects))
     report = _report(gated, len(objects), config.bands, int((~known).sum()))
     arrays = [objects, *(pa.array(values[:, i], pa.float64()) for i in range(values.shape[1]))]
     result = pa.Table.from_arrays(arrays, names=[OBJECT_ID, *config.columns()])

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import numpy as np
-from numba import njit
 
 PASSED: Final = 0
 NO_EPOCHS: Final = 1
@@ -92,87 +91,47 @@ def varies(mag: np.ndarray) -> bool:
 
 def gate(time: np.ndarray, mag: np.ndarray, err: np.ndarray, bounds: np.ndarray, minimum_epochs: int) -> Gated:
     """Clean light curve i, `bounds[i]:bounds[i + 1]` of the arrays, for every i."""
-    gated_time, gated_mag, gated_err = np.empty_like(time), np.empty_like(mag), np.empty_like(err)
-    offsets = np.zeros(len(bounds), dtype=np.int64)
-    reasons = np.zeros(len(bounds) - 1, dtype=np.int64)
     dropped = np.zeros(len(EPOCH_REASONS), dtype=np.int64)
-    _gate_all(time, mag, err, bounds, minimum_epochs, gated_time, gated_mag, gated_err, offsets, reasons, dropped)
-    used = offsets[-1]
-    return Gated(Curves(gated_time[:used], gated_mag[:used], gated_err[:used], offsets), reasons, dropped)
+    number = len(bounds) - 1
+    given = slice(bounds[0], bounds[-1])
+    time, mag, err = time[given], mag[given], err[given]
+    curve = np.repeat(np.arange(number), np.diff(bounds))
+    finite = np.isfinite(time) & np.isfinite(mag) & np.isfinite(err)
+    usable = finite & (err > 0.0)
+    dropped[NOT_FINITE] = len(time) - np.count_nonzero(finite)
+    dropped[ERROR_NOT_POSITIVE] = np.count_nonzero(finite) - np.count_nonzero(usable)
+    time, mag, err, curve = time[usable], mag[usable], err[usable], curve[usable]
+    of_one_curve = curve[1:] == curve[:-1]
+    if np.any(of_one_curve & (time[1:] < time[:-1])):
+        order = np.lexsort((time, curve))
+        time, mag, err = time[order], mag[order], err[order]
+    is_repeated = np.append(False, of_one_curve & (time[1:] == time[:-1]))
+    dropped[REPEATED_TIME] = np.count_nonzero(is_repeated)
+    if dropped[REPEATED_TIME]:
+        mag, err = _merge_repeated_times(mag, err, is_repeated)
+        time, curve = time[~is_repeated], curve[~is_repeated]
+    epochs = np.bincount(curve, minlength=number)
+    reasons = np.full(number, PASSED, dtype=np.int64)
+    differs = np.bincount(curve[1:][(curve[1:] == curve[:-1]) & (mag[1:] != mag[:-1])], minlength=number)
+    reasons[differs == 0] = CONSTANT_MAGNITUDE
+    reasons[epochs < minimum_epochs] = TOO_FEW_EPOCHS
+    reasons[bounds[1:] == bounds[:-1]] = NO_EPOCHS
+    enough = epochs >= minimum_epochs
+    if not enough.all():
+        kept = enough[curve]
+        time, mag, err = time[kept], mag[kept], err[kept]
+    offsets = np.concatenate(([0], np.cumsum(np.where(enough, epochs, 0)))).astype(np.int64)
+    return Gated(Curves(time, mag, err, offsets), reasons, dropped)
 
 
-@njit(cache=True, error_model="numpy")
-def _gate_all(
-    time: np.ndarray,
-    mag: np.ndarray,
-    err: np.ndarray,
-    bounds: np.ndarray,
-    minimum_epochs: int,
-    out_time: np.ndarray,
-    out_mag: np.ndarray,
-    out_err: np.ndarray,
-    offsets: np.ndarray,
-    reasons: np.ndarray,
-    dropped: np.ndarray,
-) -> None:
-    for curve in range(len(bounds) - 1):
-        start = offsets[curve]
-        stop = start
-        in_order = True
-        for i in range(bounds[curve], bounds[curve + 1]):
-            if not (np.isfinite(time[i]) and np.isfinite(mag[i]) and np.isfinite(err[i])):
-                dropped[NOT_FINITE] += 1
-            elif err[i] <= 0.0:
-                dropped[ERROR_NOT_POSITIVE] += 1
-            else:
-                out_time[stop], out_mag[stop], out_err[stop] = time[i], mag[i], err[i]
-                in_order = in_order and (stop == start or out_time[stop - 1] <= out_time[stop])
-                stop += 1
-        if not in_order:
-            order = np.argsort(out_time[start:stop], kind="mergesort")
-            out_time[start:stop] = out_time[start:stop][order]
-            out_mag[start:stop] = out_mag[start:stop][order]
-            out_err[start:stop] = out_err[start:stop][order]
-        unique_stop = _merge_repeated_times(out_time, out_mag, out_err, start, stop)
-        dropped[REPEATED_TIME] += stop - unique_stop
-        stop = unique_stop
-        if bounds[curve + 1] == bounds[curve]:
-            reasons[curve] = NO_EPOCHS
-        elif stop - start < minimum_epochs:
-            reasons[curve] = TOO_FEW_EPOCHS
-            stop = start
-        else:
-            constant = True
-            for i in range(start + 1, stop):
-                constant = constant and out_mag[i] == out_mag[start]
-            if constant:
-                reasons[curve] = CONSTANT_MAGNITUDE
-        offsets[curve + 1] = stop
-
-
-@njit(cache=True, error_model="numpy")
-def _merge_repeated_times(time: np.ndarray, mag: np.ndarray, err: np.ndarray, start: int, stop: int) -> int:
-    """Average epochs of equal time in place; return the new end."""
-    write = start
-    read = start
-    while read < stop:
-        after = read + 1
-        while after < stop and time[after] == time[read]:
-            after += 1
-        if after - read > 1:
-            smallest = err[read]
-            for i in range(read + 1, after):
-                smallest = min(smallest, err[i])
-            weight_sum = 0.0
-            weighted = 0.0
-            for i in range(read, after):
-                # Relative to the smallest error, so that neither tiny nor huge errors leave the float range.
-                weight = (smallest / err[i]) ** 2
-                weight_sum += weight
-                weighted += weight * mag[i]
-            time[write], mag[write], err[write] = time[read], weighted / weight_sum, smallest / np.sqrt(weight_sum)
-        else:
-            time[write], mag[write], err[write] = time[read], mag[read], err[read]
-        write += 1
-        read = after
-    return write
+def _merge_repeated_times(mag: np.ndarray, err: np.ndarray, is_repeated: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Average epochs of equal time, those marked with the one before, weighted by inverse variance."""
+    first = np.flatnonzero(~is_repeated)
+    members = np.diff(np.append(first, len(mag)))
+    # Relative to the smallest error, so that neither tiny nor huge errors leave the float range.
+    smallest = np.minimum.reduceat(err, first)
+    weight = (np.repeat(smallest, members) / err) ** 2
+    weight_sum = np.add.reduceat(weight, first)
+    # From the first magnitude, so that equal magnitudes stay equal.
+    merged = mag[first] + np.add.reduceat(weight * (mag - np.repeat(mag[first], members)), first) / weight_sum
+    return merged, smallest / np.sqrt(weight_sum)

@@ -15,9 +15,8 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numba import njit
 
-from lcdvt.features.families.moments import REORDERED_SUMS
+from lcdvt.compiled.kernel import fast_kernel, fast_part
 
 SAMPLES_PER_PEAK: Final = 5.0
 NYQUIST_FACTOR: Final = 100.0
@@ -43,28 +42,26 @@ class Grid(NamedTuple):
     size: int
 
 
-class WindowSums(NamedTuple):
-    """Mean of cos and sin of the phase, and of twice the phase, at every frequency summed: the window."""
+class Highest(NamedTuple):
+    """The highest point of a periodogram: its place on the grid, −1 if there is none, and the mean square explained."""
 
-    cos: np.ndarray
-    sin: np.ndarray
-    cos_double: np.ndarray
-    sin_double: np.ndarray
+    place: int
+    power: float
 
 
-@njit(cache=True, error_model="numpy")
 def fats_grid(baseline: float, epochs: int) -> Grid:
     """Return FATS' grid, in the same floating-point steps, so that both give the same last digit."""
+    if not baseline > 0.0:
+        return Grid(0.0, 0.0, 0)
     step = 1.0 / baseline / SAMPLES_PER_PEAK
     lowest = 0.5 * step
     highest = NYQUIST_FACTOR * (0.5 * epochs / baseline)
-    size = 1.0 + np.round((highest - lowest) / step)
-    if not (math.isfinite(size) and step > 0.0 and math.isfinite(highest)):
+    if not (step > 0.0 and math.isfinite(step) and math.isfinite(highest)):
         return Grid(0.0, 0.0, 0)
-    return Grid(lowest, step, int(size))
+    return Grid(lowest, step, 1 + round((highest - lowest) / step))
 
 
-@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS, forceinline=True)
+@fast_part
 def _power(cc: float, ss: float, cs: float, yc: float, ys: float) -> float:
     """Return the reduction of χ² by a sinusoid, from its normal equations with the mean taken out."""
     determinant = cc * ss - cs * cs
@@ -74,16 +71,30 @@ def _power(cc: float, ss: float, cs: float, yc: float, ys: float) -> float:
     return (ss * yc * yc + cc * ys * ys - 2.0 * cs * yc * ys) / determinant
 
 
-@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS, forceinline=True)
-def direct_window(since: np.ndarray, grid: Grid) -> WindowSums:
-    """Sum the window at every frequency by rotating every epoch's phase from one frequency to the next."""
-    number = grid.size
-    cos_sum, sin_sum, cos_double, sin_double = np.empty(number), np.empty(number), np.empty(number), np.empty(number)
-    epochs = len(since)
-    first = 2.0 * math.pi * grid.lowest * since
-    turn = 2.0 * math.pi * grid.step * since
-    cosine, sine, cos_turn, sin_turn = np.cos(first), np.sin(first), np.cos(turn), np.sin(turn)
-    for k in range(number):
+class DirectSums:
+    """Sums of one short curve at every frequency, each epoch's phase rotated from one frequency to the next."""
+
+    def __init__(self, since: np.ndarray, grid: Grid) -> None:
+        first, turn = 2.0 * math.pi * grid.lowest * since, 2.0 * math.pi * grid.step * since
+        self._start = np.stack((np.cos(first), np.sin(first), np.cos(turn), np.sin(turn)))
+        self._window, self._signal = np.empty((grid.size, 4)), np.empty((grid.size, 2))
+        _sum_window(*self._start.copy(), self._window)
+
+    def highest(self, signal: np.ndarray) -> Highest:
+        """Return the highest point for a signal of zero mean."""
+        # The signal rides along in the rotated vector: one multiplication fewer per epoch and frequency.
+        phases = self._start.copy()
+        phases[:2] *= signal
+        return Highest(*_highest_of_all(*phases, self._window, self._signal))
+
+
+@fast_kernel
+def _sum_window(
+    cosine: np.ndarray, sine: np.ndarray, cos_turn: np.ndarray, sin_turn: np.ndarray, window: np.ndarray
+) -> None:
+    """Fill the means of cos, sin, cos² and cos·sin at every frequency."""
+    epochs = cosine.size
+    for k in range(window.shape[0]):
         c = 0.0
         s = 0.0
         c_square = 0.0
@@ -96,35 +107,42 @@ def direct_window(since: np.ndarray, grid: Grid) -> WindowSums:
             product += here_cos * here_sin
             cosine[i] = here_cos * cos_turn[i] - here_sin * sin_turn[i]
             sine[i] = here_sin * cos_turn[i] + here_cos * sin_turn[i]
-        cos_sum[k] = c / epochs
-        sin_sum[k] = s / epochs
-        cos_double[k] = 2.0 * c_square / epochs - 1.0
-        sin_double[k] = 2.0 * product / epochs
-    return WindowSums(cos_sum, sin_sum, cos_double, sin_double)
+        window[k, 0] = c / epochs
+        window[k, 1] = s / epochs
+        window[k, 2] = c_square / epochs
+        window[k, 3] = product / epochs
 
 
-@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS, forceinline=True)
-def direct_signal(since: np.ndarray, signal: np.ndarray, grid: Grid) -> tuple[np.ndarray, np.ndarray]:
-    """Sum signal·cos and signal·sin at every frequency by recurrence."""
-    number = grid.size
-    signal_cos, signal_sin = np.empty(number), np.empty(number)
-    epochs = len(since)
-    first = 2.0 * math.pi * grid.lowest * since
-    turn = 2.0 * math.pi * grid.step * since
-    # The signal rides along in the rotated vector: one multiplication fewer per epoch and frequency.
-    cosine, sine, cos_turn, sin_turn = signal * np.cos(first), signal * np.sin(first), np.cos(turn), np.sin(turn)
-    for k in range(number):
-        c = 0.0
-        s = 0.0
+@fast_kernel
+def _highest_of_all(
+    cosine: np.ndarray,
+    sine: np.ndarray,
+    cos_turn: np.ndarray,
+    sin_turn: np.ndarray,
+    window: np.ndarray,
+    signal: np.ndarray,
+) -> tuple[int, float]:
+    """Return index and power of the highest point where every frequency is summed."""
+    epochs = cosine.size
+    for k in range(window.shape[0]):
+        yc = 0.0
+        ys = 0.0
         for i in range(epochs):
             here_cos, here_sin = cosine[i], sine[i]
-            c += here_cos
-            s += here_sin
+            yc += here_cos
+            ys += here_sin
             cosine[i] = here_cos * cos_turn[i] - here_sin * sin_turn[i]
             sine[i] = here_sin * cos_turn[i] + here_cos * sin_turn[i]
-        signal_cos[k] = c / epochs
-        signal_sin[k] = s / epochs
-    return signal_cos, signal_sin
+        signal[k, 0] = yc / epochs
+        signal[k, 1] = ys / epochs
+    best_index = -1
+    best_power = -1.0
+    for k in range(window.shape[0]):
+        c, s, c_square = window[k, 0], window[k, 1], window[k, 2]
+        power = _power(c_square - c * c, 1.0 - c_square - s * s, window[k, 3] - c * s, signal[k, 0], signal[k, 1])
+        if power > best_power:
+            best_index, best_power = k, power
+    return best_index, best_power
 
 
 @lru_cache(maxsize=PLANS_KEPT)
@@ -139,164 +157,143 @@ class FourierSums:
     """Coarse sums of one long curve by non-uniform FFT."""
 
     def __init__(self, since: np.ndarray, grid: Grid) -> None:
+        self._since, self._grid = since, grid
         self._number = -(-grid.size // COARSE_STEP)
         # Few sizes, so that plans are shared between curves of nearly the same length.
         quantum = 1 << max(self._number.bit_length() - 5, 1)
         self._modes = -(-self._number // quantum) * quantum
         self._plan = _plan(self._modes)
         spacing = 2.0 * math.pi * COARSE_STEP * grid.step
-        self._turn = spacing * since
+        turn = spacing * since
         # The transform's modes run from −M/2: the shift brings the first coarse frequency there.
         self._shift = np.exp(1j * (2.0 * math.pi * (grid.lowest + grid.step) + spacing * (self._modes // 2)) * since)
         self._shift /= len(since)
+        self._plan.setpts(2.0 * turn)
+        self._double = self._transform(self._shift * self._shift * len(since))
+        self._plan.setpts(turn)
+        self._single = self._transform(self._shift)
+        neighbour = 2.0 * math.pi * grid.step * since
+        self._turn_cos, self._turn_sin = np.cos(neighbour), np.sin(neighbour)
+        self._coarse_power = np.empty(self._number)
 
-    def window(self) -> WindowSums:
-        """Return the window's sums, and make the plan ready for `signal`."""
-        self._plan.setpts(2.0 * self._turn)
-        double = self._plan.execute(self._shift * self._shift * len(self._turn))[: self._number]
-        self._plan.setpts(self._turn)
-        single = self._plan.execute(self._shift)[: self._number]
-        return WindowSums(single.real, single.imag, double.real, double.imag)
+    def _transform(self, values: np.ndarray) -> np.ndarray:
+        """Return real and imaginary parts, a row for each coarse frequency."""
+        found = self._plan.execute(values)
+        return np.ascontiguousarray(found[: self._number]).view(np.float64).reshape(-1, 2)
 
-    def signal(self, signal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the sums of signal·cos and signal·sin."""
-        transform = self._plan.execute(self._shift * signal)[: self._number]
-        return transform.real, transform.imag
-
-
-@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS, forceinline=True)
-def _coarse_power(window: WindowSums, signal_cos: np.ndarray, signal_sin: np.ndarray) -> np.ndarray:
-    """Return the power at the coarse frequencies, infinite where it has to be computed exactly."""
-    power = np.empty(len(signal_cos))
-    for k in range(len(power)):
-        c, s = window.cos[k], window.sin[k]
-        cc = 0.5 * (1.0 + window.cos_double[k]) - c * c
-        ss = 0.5 * (1.0 - window.cos_double[k]) - s * s
-        cs = 0.5 * window.sin_double[k] - c * s
-        yc, ys = signal_cos[k], signal_sin[k]
-        determinant = cc * ss - cs * cs
-        value = (ss * yc * yc + cc * ys * ys - 2.0 * cs * yc * ys) / determinant
-        power[k] = value if determinant > DEGENERATE else np.inf
-    return power
-
-
-@njit(cache=True, error_model="numpy")
-def highest_of_all(window: WindowSums, signal_cos: np.ndarray, signal_sin: np.ndarray) -> tuple[int, float]:
-    """Return index and power (mean square explained) of the highest point where every frequency was summed."""
-    best_index = -1
-    best_power = -1.0
-    for k in range(len(signal_cos)):
-        c, s = window.cos[k], window.sin[k]
-        cc = 0.5 * (1.0 + window.cos_double[k]) - c * c
-        ss = 0.5 * (1.0 - window.cos_double[k]) - s * s
-        cs = 0.5 * window.sin_double[k] - c * s
-        power = _power(cc, ss, cs, signal_cos[k], signal_sin[k])
-        if power > best_power:
-            best_index, best_power = k, power
-    return best_index, best_power
+    def highest(self, signal: np.ndarray) -> Highest:
+        """Return the highest point of the whole grid for a signal of zero mean."""
+        return Highest(
+            *_highest_of_coarse(
+                self._since,
+                signal,
+                self._grid.lowest,
+                self._grid.step,
+                self._grid.size,
+                self._single,
+                self._double,
+                self._transform(self._shift * signal),
+                self._turn_cos,
+                self._turn_sin,
+                self._coarse_power,
+            )
+        )
 
 
-@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS, forceinline=True)
-def _exact_sums(
+@fast_kernel
+def _highest_of_coarse(
     since: np.ndarray,
     signal: np.ndarray,
-    frequency: float,
+    lowest: float,
+    step: float,
+    size: int,
+    single: np.ndarray,
+    double: np.ndarray,
+    transform: np.ndarray,
     turn_cos: np.ndarray,
     turn_sin: np.ndarray,
-    sums: np.ndarray,
-) -> None:
-    """Sum window and signal at a frequency and at its two neighbours on the grid, one turn before and after."""
-    c = s = c_square = product = yc = ys = 0.0
-    before_c = before_s = before_c_square = before_product = before_yc = before_ys = 0.0
-    after_c = after_s = after_c_square = after_product = after_yc = after_ys = 0.0
-    for i in range(len(since)):
-        cycles = frequency * since[i]
-        cycles -= math.floor(cycles + 0.5)
-        # The quarter angle by its power series, doubled twice: unlike the library's functions, all of it is SIMD.
-        quarter = 0.5 * math.pi * cycles
-        z = quarter * quarter
-        odd = -1 / 1307674368000.0 * z + 1 / 6227020800.0
-        odd = ((((odd * z - 1 / 39916800.0) * z + 1 / 362880.0) * z - 1 / 5040.0) * z + 1 / 120.0) * z - 1 / 6.0
-        sine = quarter * (odd * z + 1.0)
-        even = -1 / 87178291200.0 * z + 1 / 479001600.0
-        even = ((((even * z - 1 / 3628800.0) * z + 1 / 40320.0) * z - 1 / 720.0) * z + 1 / 24.0) * z - 0.5
-        cosine = even * z + 1.0
-        sine, cosine = 2.0 * sine * cosine, 1.0 - 2.0 * sine * sine
-        sine, cosine = 2.0 * sine * cosine, 1.0 - 2.0 * sine * sine
-        value = signal[i]
-        c += cosine
-        s += sine
-        c_square += cosine * cosine
-        product += cosine * sine
-        yc += value * cosine
-        ys += value * sine
-        here_cos = cosine * turn_cos[i] + sine * turn_sin[i]
-        here_sin = sine * turn_cos[i] - cosine * turn_sin[i]
-        before_c += here_cos
-        before_s += here_sin
-        before_c_square += here_cos * here_cos
-        before_product += here_cos * here_sin
-        before_yc += value * here_cos
-        before_ys += value * here_sin
-        here_cos = cosine * turn_cos[i] - sine * turn_sin[i]
-        here_sin = sine * turn_cos[i] + cosine * turn_sin[i]
-        after_c += here_cos
-        after_s += here_sin
-        after_c_square += here_cos * here_cos
-        after_product += here_cos * here_sin
-        after_yc += value * here_cos
-        after_ys += value * here_sin
-    sums[0, :] = before_c, before_s, before_c_square, before_product, before_yc, before_ys
-    sums[1, :] = c, s, c_square, product, yc, ys
-    sums[2, :] = after_c, after_s, after_c_square, after_product, after_yc, after_ys
-    sums /= len(since)
-
-
-@njit(cache=True, error_model="numpy")
-def _best_of_three(
-    since: np.ndarray,
-    signal: np.ndarray,
-    grid: Grid,
-    coarse: int,
-    turn_cos: np.ndarray,
-    turn_sin: np.ndarray,
-    sums: np.ndarray,
+    coarse_power: np.ndarray,
 ) -> tuple[int, float]:
-    """Return the highest of the grid points that a coarse frequency stands for."""
-    centre = COARSE_STEP * coarse + 1
-    _exact_sums(since, signal, grid.lowest + grid.step * centre, turn_cos, turn_sin, sums)
-    best_index = -1
-    best_power = -1.0
-    for place in range(COARSE_STEP):
-        c, s, c_square, product, yc, ys = sums[place]
-        power = _power(c_square - c * c, 1.0 - c_square - s * s, product - c * s, yc, ys)
-        if power > best_power and centre - 1 + place < grid.size:
-            best_index, best_power = centre - 1 + place, power
-    return best_index, best_power
-
-
-@njit(cache=True, error_model="numpy")
-def highest_of_coarse(
-    since: np.ndarray,
-    signal: np.ndarray,
-    grid: Grid,
-    window: WindowSums,
-    signal_cos: np.ndarray,
-    signal_sin: np.ndarray,
-) -> tuple[int, float]:
-    """Return index and power (mean square explained) of the highest point of the whole grid; −1 if there is none."""
-    turn = 2.0 * math.pi * grid.step * since
-    turn_cos, turn_sin = np.cos(turn), np.sin(turn)
-    sums = np.empty((COARSE_STEP, 6))
-    coarse_power = _coarse_power(window, signal_cos, signal_sin)
+    """Return index and power of the highest point: exact at every coarse frequency that may neighbour it."""
     top = 0
-    for k in range(len(coarse_power)):
+    for k in range(coarse_power.size):
+        c, s, yc, ys = single[k, 0], single[k, 1], transform[k, 0], transform[k, 1]
+        cc = 0.5 * (1.0 + double[k, 0]) - c * c
+        ss = 0.5 * (1.0 - double[k, 0]) - s * s
+        cs = 0.5 * double[k, 1] - c * s
+        determinant = cc * ss - cs * cs
+        power = (ss * yc * yc + cc * ys * ys - 2.0 * cs * yc * ys) / determinant
+        # Infinite where it has to be computed exactly.
+        coarse_power[k] = power if determinant > DEGENERATE else np.inf
+    for k in range(coarse_power.size):
         if coarse_power[top] == np.inf or coarse_power[top] < coarse_power[k] < np.inf:
             top = k
-    best_index, best_power = _best_of_three(since, signal, grid, top, turn_cos, turn_sin, sums)
-    for k in range(len(coarse_power)):
-        if coarse_power[k] > NEIGHBOUR_SHARE * best_power and k != top:
-            index, power = _best_of_three(since, signal, grid, k, turn_cos, turn_sin, sums)
-            if power > best_power or (power == best_power and index < best_index):
+    best_index = -1
+    best_power = -1.0
+    # The highest coarse frequency comes first: it sets the limit for the others.
+    for turn in range(-1, coarse_power.size):
+        k = turn if turn >= 0 else top
+        if turn >= 0 and (turn == top or not coarse_power[k] > NEIGHBOUR_SHARE * best_power):
+            continue
+        centre = COARSE_STEP * k + 1
+        frequency = lowest + step * centre
+        c = s = c_square = product = yc = ys = 0.0
+        before_c = before_s = before_c_square = before_product = before_yc = before_ys = 0.0
+        after_c = after_s = after_c_square = after_product = after_yc = after_ys = 0.0
+        for i in range(since.size):
+            cycles = frequency * since[i]
+            cycles -= math.floor(cycles + 0.5)
+            # The quarter angle by its power series, doubled twice: unlike the library's functions, all of it is SIMD.
+            quarter = 0.5 * math.pi * cycles
+            z = quarter * quarter
+            odd = -1 / 1307674368000.0 * z + 1 / 6227020800.0
+            odd = ((((odd * z - 1 / 39916800.0) * z + 1 / 362880.0) * z - 1 / 5040.0) * z + 1 / 120.0) * z - 1 / 6.0
+            sine = quarter * (odd * z + 1.0)
+            even = -1 / 87178291200.0 * z + 1 / 479001600.0
+            even = ((((even * z - 1 / 3628800.0) * z + 1 / 40320.0) * z - 1 / 720.0) * z + 1 / 24.0) * z - 0.5
+            cosine = even * z + 1.0
+            sine, cosine = 2.0 * sine * cosine, 1.0 - 2.0 * sine * sine
+            sine, cosine = 2.0 * sine * cosine, 1.0 - 2.0 * sine * sine
+            value = signal[i]
+            c += cosine
+            s += sine
+            c_square += cosine * cosine
+            product += cosine * sine
+            yc += value * cosine
+            ys += value * sine
+            here_cos = cosine * turn_cos[i] + sine * turn_sin[i]
+            here_sin = sine * turn_cos[i] - cosine * turn_sin[i]
+            before_c += here_cos
+            before_s += here_sin
+            before_c_square += here_cos * here_cos
+            before_product += here_cos * here_sin
+            before_yc += value * here_cos
+            before_ys += value * here_sin
+            here_cos = cosine * turn_cos[i] - sine * turn_sin[i]
+            here_sin = sine * turn_cos[i] + cosine * turn_sin[i]
+            after_c += here_cos
+            after_s += here_sin
+            after_c_square += here_cos * here_cos
+            after_product += here_cos * here_sin
+            after_yc += value * here_cos
+            after_ys += value * here_sin
+        share = 1.0 / since.size
+        for place in range(COARSE_STEP):
+            if place == 1:
+                before_c, before_s, before_c_square = c, s, c_square
+                before_product, before_yc, before_ys = product, yc, ys
+            elif place == 2:
+                before_c, before_s, before_c_square = after_c, after_s, after_c_square
+                before_product, before_yc, before_ys = after_product, after_yc, after_ys
+            mean_c, mean_s, mean_square = before_c * share, before_s * share, before_c_square * share
+            power = _power(
+                mean_square - mean_c * mean_c,
+                1.0 - mean_square - mean_s * mean_s,
+                before_product * share - mean_c * mean_s,
+                before_yc * share,
+                before_ys * share,
+            )
+            index = centre - 1 + place
+            if index < size and (power > best_power or (power == best_power and index < best_index)):
                 best_index, best_power = index, power
     return best_index, best_power

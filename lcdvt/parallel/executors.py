@@ -6,6 +6,7 @@ the stream of batches is.
 """
 
 import os
+import threading
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -25,6 +26,8 @@ BATCHES_IN_FLIGHT_PER_JOB: Final = 2
 """One that runs and one that waits: no worker idles, and memory does not grow with the survey."""
 WORKER_ENVIRONMENT: Final = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", **FRUGAL_ARROW}
 """One thread each, because there is a process for every core."""
+SECONDS_TO_DIE: Final = 5.0
+"""Longer than a killed pool needs even on a busy machine; it is not waited for if it hangs in a full pipe."""
 
 
 def default_jobs() -> int:
@@ -113,7 +116,29 @@ def _run_on_pool(function: Callable[[Batch], Result], batches: Iterable[Batch], 
                 "do the same again, with a smaller number of jobs if it happens again."
             ) from error
         finally:
-            executor.shutdown(wait=False, kill_workers=True)
+            _kill(executor)
+
+
+def _kill(executor: Any) -> None:
+    """End a pool at once, without a word.
+
+    loky's own thread drops the tasks that are left, and then stumbles over one that was submitted a moment ago and is
+    still in its list (a KeyError in `add_call_item_to_queue`): on a busy machine Ctrl-C would show that traceback.
+    """
+    of_pool = [each for each in threading.enumerate() if type(each).__module__.startswith("joblib.externals.loky")]
+    tell = threading.excepthook
+
+    def tell_of_others(error: threading.ExceptHookArgs) -> None:
+        if error.thread not in of_pool:
+            tell(error)
+
+    threading.excepthook = tell_of_others
+    try:
+        executor.shutdown(wait=False, kill_workers=True)
+        for thread in of_pool:
+            thread.join(SECONDS_TO_DIE)
+    finally:
+        threading.excepthook = tell
 
 
 def _in_order(

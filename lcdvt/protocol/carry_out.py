@@ -155,6 +155,7 @@ def _run_and_keep(
     if number == 0:
         names = (task.dataset.surveys, task.dataset.classes)
         save_run(growing, SavedRun.from_training(task.config, result.training, result.scaler, *names, settings))
+        result.novelty.forest.write(growing)
         write_atomically(growing / PREDICTIONS_FILE, _predictions(task, result).to_parquet)
     drawn = task.drawn[task.dataset.rows_of(task.target)]
     counts = np.bincount(drawn[drawn != UNLABELLED], minlength=len(task.dataset.classes))
@@ -240,6 +241,6 @@ def _predictions(task: DrawTask, result: DrawResult) -> pd.DataFrame:
             **{probability_column(name): probability[:, k] for k, name in enumerate(task.dataset.classes)},
             ENTROPY: entropy(probability),
             DISAGREEMENT: result.disagreement,
-            OTHER_SCORE: result.other_score,
+            OTHER_SCORE: result.novelty.score,
         }
     )

@@ -15,7 +15,7 @@ from lcdvt.dvt.data import TrainingData
 from lcdvt.dvt.ensemble import predict
 from lcdvt.dvt.train import TrainingError, TrainingResult, resolve_device, train
 from lcdvt.parallel.progress import Progress, silent
-from lcdvt.protocol.novelty import other_score
+from lcdvt.protocol.novelty import Novelty, other_score
 from lcdvt.protocol.plan import DrawTask
 from lcdvt.protocol.teaching import first_opinions, taught_classes
 from lcdvt.results.draw_record import RowOutcome
@@ -31,7 +31,7 @@ class DrawResult:
         How each row did.
     probabilities
         (target objects, classes) of every row.
-    disagreement, other_score
+    disagreement, novelty
         How far the ensemble's members disagree about each target object, and how much it looks like no class.
     training, scaler
         The ensemble, and how its features are scaled.
@@ -40,7 +40,7 @@ class DrawResult:
     outcomes: dict[str, RowOutcome]
     probabilities: dict[str, NDArray[np.float64]]
     disagreement: NDArray[np.float64]
-    other_score: NDArray[np.float64]
+    novelty: Novelty
     training: TrainingResult
     scaler: Scaler
 
@@ -91,7 +91,7 @@ def run_draw(task: DrawTask, progress: Progress = silent) -> DrawResult:
         outcomes=outcomes,
         probabilities=probabilities,
         disagreement=opinion.disagreement.cpu().numpy().astype(float),
-        other_score=other_score(problem, opinions, task.seed),
+        novelty=other_score(problem, opinions, task.seed),
         training=training,
         scaler=scaler,
     )

@@ -16,6 +16,9 @@ from lcdvt.errors import SettingsError
 from lcdvt.workspace.survey import StoredSurvey
 
 ALL_ROWS: Final = (DVT_UPPER_BOUND, *ROWS, DVT_TOP, DVT_ENSEMBLE)
+# They learn from labels of the target, or from nothing.
+NEED_TARGET_LABELS: Final = ("forest-target", "svm-target", "label-spreading")
+UNSUPERVISED_ROWS: Final = tuple(row for row in ALL_ROWS if row not in NEED_TARGET_LABELS)
 # Where there is no source, "target labels" would make a reader look for one.
 ONE_SURVEY_TRAINING: Final = {
     "forest-target": "Supervised",

@@ -7,14 +7,14 @@ plan is carried out.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lcdvt.dataset.alignment import aligned_surveys
 from lcdvt.dataset.dataset import UNLABELLED, Dataset, build_dataset
-from lcdvt.dataset.draws import LabelBudget
+from lcdvt.dataset.draws import NO_LABEL, LabelBudget
 from lcdvt.dataset.scaling import ScalingMethod
 from lcdvt.dvt.config import DVTConfig, TrainingMode
 from lcdvt.errors import DatasetError, SettingsError
@@ -22,13 +22,10 @@ from lcdvt.names import LABEL, OBJECT_ID
 from lcdvt.parallel.executors import EVERY_CORE, Workers
 from lcdvt.parallel.progress import Progress, silent
 from lcdvt.protocol.carry_out import RunPlace, carry_out
-from lcdvt.protocol.plan import ALL_ROWS, Plan, TransferOptions, draw_tasks
+from lcdvt.protocol.plan import ALL_ROWS, UNSUPERVISED_ROWS, Plan, TransferOptions, draw_tasks
 from lcdvt.run import Run
 from lcdvt.workspace.answers import read_answers
 from lcdvt.workspace.survey import StoredSurvey, open_survey
-
-NO_LABELS: Final = "none"
-"""Of the catalogue: all are kept back to be scored on, and answers alone are learned from."""
 
 
 def transfer(
@@ -67,7 +64,8 @@ def transfer(
     target
         The ingested survey to classify.
     labels
-        How many of the target's labels may be used: "1%", "25", "3/class" or a share; with `labels_from` also "none".
+        How many of the target's labels may be used: "1%", "25", "3/class", a share, or 0: then the sources' labels
+        are carried over to a target that needs none, or what `labels_from` names is all that is learned of it.
     labels_from
         A file of answers that people gave (`lcdvt label` writes it): labels of the target in every draw, beside those
         drawn. No star that was answered is scored.
@@ -196,20 +194,24 @@ def plan_transfer(sources: Sequence[str], target: str, labels: str, options: Tra
     """Open the surveys, put them together and draw the labels."""
     if target in sources:
         raise SettingsError(f"{target} is both source and target: name two different surveys.")
-    options.chosen_rows(ALL_ROWS)  # a wrong row is told before the surveys are read
-    source_budget = LabelBudget.parse(options.source_labels)
-    target_budget = None if labels == NO_LABELS else LabelBudget.parse(labels)
-    if target_budget is None and options.labels_from is None:
-        raise SettingsError(f"labels={NO_LABELS}: there is nothing to learn of {target} then; add labels_from=FILE.")
+    target_budget, source_budget = LabelBudget.parse_or_none(labels), LabelBudget.parse(options.source_labels)
+    is_unsupervised = target_budget == NO_LABEL and options.labels_from is None
+    known_rows = UNSUPERVISED_ROWS if is_unsupervised else ALL_ROWS
+    options.chosen_rows(known_rows)  # a wrong row is told before the surveys are read
+    if is_unsupervised and options.config.teaching is None:
+        raise SettingsError(
+            f"labels=0: preset {options.preset_name} learns from labels of the target; choose one that teaches "
+            "(taught), or give some labels."
+        )
     surveys = tuple(open_survey(each, place.data) for each in (*sources, target))
     given = read_answers(options.labels_from, target).labels() if options.labels_from is not None else {}
     if options.labels_from is not None and not given:
         raise SettingsError(f"labels_from={options.labels_from}: nobody has named the class of a star there yet.")
     place.check_free()
-    dataset, left_out = put_together(surveys, options.classes, given)
+    dataset, left_out = put_together(surveys, options.classes, given, target_needs_labels=target_budget != NO_LABEL)
     catalogued, answered = without_answers(dataset, surveys[-1], given)
     if given and not (catalogued.y[catalogued.rows_of(len(sources))] != UNLABELLED).any():
-        target_budget = None  # all labels of the target are answers
+        target_budget = NO_LABEL  # all labels of the target are answers
     budgets = [*[source_budget] * len(sources), target_budget]
     drawn = [catalogued.draw(budgets, seed) for seed in range(options.seed, options.seed + options.repeats)]
     for draw in drawn:
@@ -222,10 +224,10 @@ def plan_transfer(sources: Sequence[str], target: str, labels: str, options: Tra
     return Plan(
         surveys=surveys,
         dataset=dataset,
-        tasks=draw_tasks(dataset, drawn, options, ALL_ROWS),
+        tasks=draw_tasks(dataset, drawn, options, known_rows),
         settings={
             "verb": "transfer",
-            "labels": str(target_budget) if target_budget else NO_LABELS,
+            "labels": str(target_budget),
             "source_labels": str(source_budget),
             **about_answers,
             **options.describe(surveys),
@@ -236,18 +238,24 @@ def plan_transfer(sources: Sequence[str], target: str, labels: str, options: Tra
 
 
 def put_together(
-    stored: Sequence[StoredSurvey], classes: Sequence[str] | None, answers: Mapping[str, str] | None = None
+    stored: Sequence[StoredSurvey],
+    classes: Sequence[str] | None,
+    answers: Mapping[str, str] | None = None,
+    *,
+    target_needs_labels: bool = True,
 ) -> tuple[Dataset, tuple[str, ...]]:
     """Put the surveys together, with the classes wanted or those that both sides have; and what is left out.
 
     Parameters
     ----------
     stored
-        Sources first, target last.
+        Sources first, the target last.
     classes
-        The classes to tell apart.
+        The classes wanted; None for those that both sides have.
     answers
         What people said of stars of the target; their word counts, not the catalogue's.
+    target_needs_labels
+        Whether a target without any label is refused; otherwise it may have all classes of the sources.
     """
     surveys = aligned_surveys(stored)
     if answers:
@@ -257,9 +265,12 @@ def put_together(
         surveys[-1] = replace(surveys[-1], labels=labels)
     known = [set(survey.labels.dropna()) for survey in surveys]
     for survey, found in zip(surveys, known, strict=True):
-        if not found:
+        if not found and (target_needs_labels or survey is not surveys[-1]):
             raise DatasetError(f"{survey.name} has no labels: ingest it with catalog=FILE, or choose another survey.")
-    at_source, at_target, target = set.union(*known[:-1]), known[-1], surveys[-1].name
+    at_source, target = set.union(*known[:-1]), surveys[-1].name
+    at_target = known[-1] or at_source
+    if answers and classes is not None and not target_needs_labels:
+        at_target = at_target | at_source  # people may not have come to every class yet
     shared = sorted(at_source & at_target)
     for name in classes or ():
         if name not in shared:

@@ -12,6 +12,7 @@ import pytest
 from lcdvt import __version__
 from lcdvt.checks import doctor as diagnosis
 from lcdvt.checks.doctor import doctor
+from lcdvt.compiled.cache import kernels_folder
 
 
 @pytest.fixture
@@ -69,15 +70,23 @@ def test_what_is_missing_comes_with_its_remedy(tmp_path, monkeypatch, lcdvt_here
 
 def test_places_that_cannot_be_written_are_problems(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: False)
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("LCDVT_CACHE", str(tmp_path / "file" / "below"))
+    kernels_folder.cache_clear()
     said = " ".join(doctor(tmp_path).problems)
-    assert "cannot be written: give data=FOLDER" in said and "NUMBA_CACHE_DIR" in said
+    kernels_folder.cache_clear()
+    assert "cannot be written: give data=FOLDER" in said and "set LCDVT_CACHE to a folder" in said
 
 
-def test_kernels_are_counted_where_numba_is_told_to_keep_them(tmp_path, monkeypatch):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    (tmp_path / "deep").mkdir()
-    (tmp_path / "deep" / "kernel.nbi").touch()
-    assert doctor(tmp_path).kernels == {"folder": str(tmp_path), "compiled": 1, "writable": True}
+def test_kernels_are_counted_where_they_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("LCDVT_CACHE", str(tmp_path))
+    kernels_folder.cache_clear()
+    (kernels_folder() / "deep").mkdir(parents=True)
+    (kernels_folder() / "deep" / "kernel.nbi").touch()
+    found = doctor(tmp_path).kernels
+    assert found == {"folder": str(kernels_folder()), "compiled": 1, "writable": True}
+    assert kernels_folder().parent == tmp_path
+    kernels_folder.cache_clear()
 
 
 def test_the_version_is_printed(lcdvt_here):

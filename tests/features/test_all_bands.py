@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from lcdvt.errors import SettingsError
 from lcdvt.features.config import FeatureConfig, order_bands
 from lcdvt.features.extraction import extract
-from lcdvt.features.families.joint_curve import fit_joint_curve
+from lcdvt.features.families.joint_curve import fit_joint_curves
+from lcdvt.features.gate import Curves
 from lcdvt.features.table import FEATURES
 
 JOINT = tuple(name for name, spec in FEATURES.items() if spec.family == "all_bands")
@@ -58,15 +59,16 @@ def test_offsets_leave_slow_variability_in_place():
     late = (epochs["band"] == "r") & (epochs["mjd"] > 600.0)
     epochs = epochs[early | late].sort_values(["band", "mjd"])
     bounds = np.array([0, early.sum(), early.sum() + late.sum()])
-    curve = fit_joint_curve(*(epochs[name].to_numpy() for name in ("mjd", "mag", "mag_err")), bounds, 1.0, 0.01)
+    curves = Curves(*(epochs[name].to_numpy() for name in ("mjd", "mag", "mag_err")), bounds)
+    curve = fit_joint_curves(curves, 2, 1.0, 0.01)
     by_means = epochs.groupby("band")["mag"].mean()
-    assert abs((curve.offset[1] - curve.offset[0]) - 0.3) < 0.1
+    assert abs((curve.offset[0, 1] - curve.offset[0, 0]) - 0.3) < 0.1
     assert abs((by_means["r"] - by_means["g"]) - 0.3) > 0.15
 
 
 def test_the_filter_is_the_gaussian_process_it_stands_for():
     """The likelihood's differences and the offsets are those of the dense covariance matrix."""
-    from lcdvt.features.families.joint_curve import _likelihood
+    from lcdvt.features.families.joint_curve import _Walks
 
     generator = np.random.default_rng(1)
     t, y = np.sort(generator.uniform(0, 100, 25)), generator.standard_normal(25)
@@ -83,10 +85,10 @@ def test_the_filter_is_the_gaussian_process_it_stands_for():
         rest = y - design @ offsets
         logs = np.linalg.slogdet(covariance)[1] + np.linalg.slogdet(normal)[1]
         expected.append(-0.5 * (rest @ inverse @ rest + logs))
-        solution, variance = np.zeros(3), np.zeros(3)
-        found.append(_likelihood(t, y, e2, column, tau, sigma, solution, variance))
-        np.testing.assert_allclose(solution, offsets, rtol=1e-9)
-        np.testing.assert_allclose(variance, np.diag(np.linalg.inv(normal)), rtol=1e-9)
+        walks = _Walks(t, y, e2, column, np.array([0, 25]), 3)
+        found.append(walks.likelihoods(np.array([[tau]]), np.array([[sigma]]))[0, 0])
+        np.testing.assert_allclose(walks.solution[0], offsets, rtol=1e-9)
+        np.testing.assert_allclose(walks.variance[0], np.diag(np.linalg.inv(normal)), rtol=1e-9)
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 

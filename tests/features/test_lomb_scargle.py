@@ -4,15 +4,7 @@ import numpy as np
 import pytest
 from astropy.timeseries import LombScargle
 
-from lcdvt.features.lomb_scargle import (
-    FourierSums,
-    Grid,
-    direct_signal,
-    direct_window,
-    fats_grid,
-    highest_of_all,
-    highest_of_coarse,
-)
+from lcdvt.features.lomb_scargle import DirectSums, FourierSums, Grid, fats_grid
 
 
 def _curve(seed: int, epochs: int) -> tuple[np.ndarray, np.ndarray]:
@@ -44,23 +36,21 @@ def _whole_periodogram(since: np.ndarray, signal: np.ndarray, grid: Grid) -> np.
 @pytest.mark.parametrize("seed", range(12))
 def test_recurrence_and_fourier_transform_find_the_highest_point(seed: int) -> None:
     since, signal = _curve(seed, 150)
-    grid = Grid(*fats_grid(since[-1], len(since)))
+    grid = fats_grid(since[-1], len(since))
     power = _whole_periodogram(since, signal, grid)
-    window = direct_window(since, grid)
-    direct = highest_of_all(window, *direct_signal(since, signal, grid))
-    sums = FourierSums(since, grid)
-    coarse = highest_of_coarse(since, signal, grid, sums.window(), *sums.signal(signal))
+    direct = DirectSums(since, grid).highest(signal)
+    coarse = FourierSums(since, grid).highest(signal)
     assert direct[0] == coarse[0] == np.argmax(power)
     np.testing.assert_allclose([direct[1], coarse[1]], power.max(), rtol=1e-9)
 
 
 def test_the_power_is_astropys() -> None:
     since, signal = _curve(3, 80)
-    grid = Grid(*fats_grid(since[-1], len(since)))
+    grid = fats_grid(since[-1], len(since))
     periodogram = LombScargle(since, signal)
     frequencies = periodogram.autofrequency(samples_per_peak=5, nyquist_factor=100)
     np.testing.assert_array_equal(frequencies, grid.lowest + grid.step * np.arange(grid.size))
     power = periodogram.power(frequencies, method="slow")
-    index, explained = highest_of_all(direct_window(since, grid), *direct_signal(since, signal, grid))
+    index, explained = DirectSums(since, grid).highest(signal)
     assert index == np.argmax(power)
     assert explained / np.mean(signal**2) == pytest.approx(power.max(), rel=1e-9)

@@ -118,3 +118,19 @@ def test_workers_that_start_wait_or_work_say_nothing_of_an_interrupt(dask, secon
     said = process.communicate(timeout=120)[1]
     assert process.returncode == 130, said
     assert "Traceback" not in said and "Interrupt" not in said
+
+
+KILLED = """
+from joblib.externals.loky import ProcessPoolExecutor
+from lcdvt.parallel import executors
+executor = ProcessPoolExecutor(max_workers=1)
+assert executor.submit(abs, -4).result() == 4
+executor._work_ids.put(10**6)  # as one submitted while loky's thread was busy
+executors._kill(executor)
+"""
+
+
+def test_a_task_submitted_just_before_the_end_shows_no_traceback():
+    """loky drops its tasks, but not the list of those to come: its thread must not say so on the terminal."""
+    ended = subprocess.run([sys.executable, "-c", KILLED], capture_output=True, text=True, timeout=120, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")

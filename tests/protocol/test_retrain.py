@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -110,22 +111,28 @@ def test_answers_alone_teach_where_the_catalogue_keeps_its_labels_back(data, tmp
         plan = plan_transfer(["old"], "new", labels, options, RunPlace("planned", copy))
         task = plan.tasks[0]
         rows = task.dataset.rows_of(1) & (task.drawn != UNLABELLED)
-        assert plan.settings["labels"] == "none"
+        assert plan.settings["labels"] == "0"
         names = [task.dataset.classes[number] for number in task.drawn[rows]]
         return dict(zip(task.dataset.object_ids[rows], names, strict=True)), int(task.scored.sum())
 
-    assert planned("none") == (given, len(truth) - len(file.log.labels()))
+    assert planned("0") == (given, len(truth) - len(file.log.labels()))
     # a survey without any label of its own
     objects = pd.read_parquet(copy / "new" / "objects.parquet").assign(label=None, survey_label=None)
     objects.to_parquet(copy / "new" / "objects.parquet")
     assert planned("1%") == (given, 0)
+    # a run that began without any label keeps all its classes, though people have named one of them only
+    file.path.unlink()
+    file = AnswerFile(file.path, "new")
+    star, label = next(iter(given.items()))
+    file.add(Answer("first", star, label, who="ann"))
+    options = replace(options, classes=tuple(sorted(set(given.values()))))
+    assert planned("0") == ({star: label}, 0)
 
 
 def test_mistakes_are_told_in_a_sentence(data, tmp_path):
     empty = tmp_path / "empty.jsonl"
     AnswerFile(empty, "new").add(Answer("k", "star", None, who="ann"))
     for arguments, said in [
-        ({"labels": "none"}, "labels_from=FILE"),
         ({"labels": "10%", "labels_from": tmp_path / "none.jsonl"}, "does not exist"),
         ({"labels": "10%", "labels_from": empty}, "nobody has named"),
     ]:

@@ -9,14 +9,14 @@ divided by that minute), PeriodLS and its harmonics (the period search has its o
 Magnitude and noise are kept out on purpose: they tell how bright a survey's targets were chosen, not what they are.
 """
 
-import math
 from typing import Final
 
 import numpy as np
-from numba import njit
 
-from lcdvt.features.families.joint_curve import JointCurve, fit_joint_curve
+from lcdvt.compiled.kernel import kernel
+from lcdvt.features.families.joint_curve import JointCurves, fit_joint_curves
 from lcdvt.features.gate import Curves
+from lcdvt.features.segments import sorted_within, sum_within
 
 # Edges of the structure function's bins, days: within a night, nights, weeks, months, seasons, years.
 LAG_EDGES: Final = np.array((0.005, 0.1, 1.5, 10.0, 60.0, 400.0, 10_000.0))
@@ -53,6 +53,8 @@ COLOUR_PAIR_DAYS: Final = 0.02
 # Amplitude ∝ λ^β: the values tried, and what is expected before looking (pulsators −1, quasars −0.5, eclipses 0).
 AMPLITUDE_SLOPES: Final = np.arange(-2.5, 1.51, 0.1)
 EXPECTED_SLOPE, SLOPE_WIDTH = -0.5, 0.6
+# The amplitudes tried for each slope, relative to what the whole scatter says.
+AMPLITUDES: Final = np.exp(0.12 * np.arange(-8, 9))
 
 
 def compute(
@@ -78,214 +80,171 @@ def compute(
     calibrated
         Whether magnitudes of different bands can be compared.
     """
-    objects = (len(curves.offsets) - 1) // len(wavelengths)
-    out = np.full((objects, len(FEATURES)), np.nan)
-    epochs = np.diff(curves.offsets[:: len(wavelengths)])
-    _compute_all(
-        curves.time,
-        curves.mag,
-        curves.err,
-        curves.offsets,
-        wavelengths,
-        max(minimum_epochs, 4),
-        error_scale,
-        error_floor,
-        calibrated,
-        out,
-    )
+    bands = len(wavelengths)
+    epochs = np.diff(curves.offsets[::bands])
+    out = np.full((len(epochs), len(FEATURES)), np.nan)
+    enough = np.flatnonzero(epochs >= max(minimum_epochs, 4))
+    if len(enough) == 0:
+        return out, epochs
+    joint = fit_joint_curves(_objects(curves, enough, bands), bands, error_scale, error_floor)
+    largest = np.maximum.reduceat(np.abs(joint.residual), joint.offsets[:-1])
+    values = np.full((len(enough), len(FEATURES)), np.nan)
+    _distribution(joint, values)
+    _changes(joint, values)
+    values[:, _DRW] = np.log10(joint.tau)
+    values[:, _DRW + 1] = np.log10(np.maximum(joint.sigma, 1e-4))
+    values[:, _DRW + 2] = joint.gain
+    if calibrated:
+        _spectrum(joint, wavelengths, values)
+    values[:, _SED + 2] = amplitude_slopes(joint, wavelengths)
+    _colour_change(joint, wavelengths, values)
+    # A star that does not vary at all has no values.
+    values[largest <= 1e-10] = np.nan
+    out[enough] = values
     return out, epochs
 
 
-@njit(cache=True, error_model="numpy")
-def _compute_all(
-    time: np.ndarray,
-    mag: np.ndarray,
-    err: np.ndarray,
-    offsets: np.ndarray,
-    wavelengths: np.ndarray,
-    minimum_epochs: int,
-    error_scale: float,
-    error_floor: float,
-    calibrated: bool,
-    out: np.ndarray,
-) -> None:
-    bands = len(wavelengths)
-    for row in range(len(out)):
-        bounds = offsets[row * bands : (row + 1) * bands + 1]
-        if bounds[bands] - bounds[0] < minimum_epochs:
-            continue
-        curve = fit_joint_curve(time, mag, err, bounds, error_scale, error_floor)
-        if np.max(np.abs(curve.residual)) <= 1e-10:
-            continue
-        _distribution(curve, out[row])
-        _changes(curve, out[row])
-        out[row, _DRW] = math.log10(curve.tau)
-        out[row, _DRW + 1] = math.log10(max(curve.sigma, 1e-4))
-        out[row, _DRW + 2] = curve.gain
-        if calibrated:
-            _spectrum(curve, wavelengths, out[row])
-        out[row, _SED + 2] = amplitude_slope(curve, wavelengths)
-        _colour_change(curve, wavelengths, out[row])
+def _objects(curves: Curves, chosen: np.ndarray, bands: int) -> Curves:
+    """Return the curves of some objects."""
+    edges = curves.offsets[::bands]
+    if len(chosen) == len(edges) - 1:
+        return curves
+    rows = np.concatenate([np.arange(edges[i], edges[i + 1]) for i in chosen])
+    lengths = np.diff(curves.offsets).reshape(-1, bands)[chosen].ravel()
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    return Curves(curves.time[rows], curves.mag[rows], curves.err[rows], offsets)
 
 
-@njit(cache=True, error_model="numpy")
-def _distribution(curve: JointCurve, out: np.ndarray) -> None:
-    r = curve.residual
-    n = len(r)
-    mean = np.mean(r)
-    second, third, fourth, noise = 0.0, 0.0, 0.0, 0.0
-    for i in range(n):
-        d = r[i] - mean
-        second += d * d
-        third += d * d * d
-        fourth += d * d * d * d
-        noise += curve.error[i] ** 2
-    variance = second / n
-    std = math.sqrt(variance)
+def _distribution(curve: JointCurves, out: np.ndarray) -> None:
+    offsets = curve.offsets
+    n = np.diff(offsets).astype(np.float64)
+    residual = curve.residual - np.repeat(sum_within(curve.residual, offsets) / n, np.diff(offsets))
+    square = residual * residual
+    variance = sum_within(square, offsets) / n
+    noise = sum_within(curve.error**2, offsets) / n
     # In logarithm; a star as quiet as its errors gets a tenth of them.
-    out[0] = 0.5 * math.log10(max(variance - noise / n, 0.01 * noise / n))
-    out[1] = third / n / std**3
-    out[2] = n * (n + 1.0) / ((n - 1.0) * (n - 2.0) * (n - 3.0)) * fourth / variance**2
-    out[2] -= 3.0 * (n - 1.0) ** 2 / ((n - 2.0) * (n - 3.0))
-    ordered = np.sort(r)
-    whole = _quantile(ordered, 0.95) - _quantile(ordered, 0.05)
-    out[3] = (_quantile(ordered, 0.95) + _quantile(ordered, 0.05) - 2.0 * _quantile(ordered, 0.5)) / whole
+    out[:, 0] = 0.5 * np.log10(np.maximum(variance - noise, 0.01 * noise))
+    out[:, 1] = sum_within(square * residual, offsets) / n / np.sqrt(variance) ** 3
+    out[:, 2] = n * (n + 1.0) / ((n - 1.0) * (n - 2.0) * (n - 3.0)) * sum_within(square * square, offsets) / variance**2
+    out[:, 2] -= 3.0 * (n - 1.0) ** 2 / ((n - 2.0) * (n - 3.0))
+    ordered = sorted_within(curve.residual, offsets)
+    upper, lower = _quantiles(ordered, offsets, 0.95), _quantiles(ordered, offsets, 0.05)
+    out[:, 3] = (upper + lower - 2.0 * _quantiles(ordered, offsets, 0.5)) / (upper - lower)
     for place, width in ((4, 0.2), (5, 0.5), (6, 0.8)):
-        out[place] = (_quantile(ordered, 0.5 + 0.5 * width) - _quantile(ordered, 0.5 - 0.5 * width)) / whole
+        inner = _quantiles(ordered, offsets, 0.5 + 0.5 * width) - _quantiles(ordered, offsets, 0.5 - 0.5 * width)
+        out[:, place] = inner / (upper - lower)
 
 
-@njit(cache=True)
-def _quantile(ordered: np.ndarray, share: float) -> float:
-    position = share * (len(ordered) - 1)
-    low = int(position)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (position - low) * (ordered[high] - ordered[low])
+def _quantiles(ordered: np.ndarray, offsets: np.ndarray, share: float) -> np.ndarray:
+    last = np.diff(offsets) - 1
+    position = share * last
+    low = position.astype(np.int64)
+    below, above = ordered[offsets[:-1] + low], ordered[offsets[:-1] + np.minimum(low + 1, last)]
+    return below + (position - low) * (above - below)
 
 
-@njit(cache=True, error_model="numpy")
-def _changes(curve: JointCurve, out: np.ndarray) -> None:
+def _changes(curve: JointCurves, out: np.ndarray) -> None:
     """Fill the von Neumann ratio of neighbours and the structure function, both relative to the whole variance."""
-    t, r, e = curve.time, curve.residual, curve.error
-    n = len(r)
-    variance = np.mean(r * r) - np.mean(r) ** 2
-    neighbours = 0.0
-    for i in range(1, n):
-        neighbours += (r[i] - r[i - 1]) ** 2
-    out[7] = neighbours / (n - 1) / (2.0 * variance)
-    bins = len(LAG_EDGES) - 1
-    sums, counts = np.zeros(bins), np.zeros(bins)
-    step = 1 + n // PAIRS_COMPARED
-    for i in range(0, n, step):
-        k = 0
-        for j in range(i + 1, n):
-            lag = t[j] - t[i]
-            if lag < LAG_EDGES[0]:
-                continue
-            while k < bins and lag >= LAG_EDGES[k + 1]:
-                k += 1
-            if k == bins:
-                break
-            sums[k] += (r[j] - r[i]) ** 2 - e[i] ** 2 - e[j] ** 2
-            counts[k] += 1.0
-    intrinsic = max(variance - np.mean(e * e), 0.1 * variance)
-    for k in range(bins):
-        if counts[k] >= FEWEST_LAG_PAIRS:
-            out[_SF + k] = max(sums[k] / counts[k] / (2.0 * intrinsic), 0.0)
+    offsets, residual = curve.offsets, curve.residual
+    n = np.diff(offsets)
+    variance = sum_within(residual**2, offsets) / n - (sum_within(residual, offsets) / n) ** 2
+    steps = np.diff(residual, append=0.0) ** 2
+    steps[offsets[1:] - 1] = 0.0
+    out[:, 7] = sum_within(steps, offsets) / (n - 1) / (2.0 * variance)
+    sums, counts = np.zeros((2, len(n), len(LAG_EDGES) - 1))
+    _pair_sums(curve.time, residual, curve.error, offsets, sums, counts)
+    intrinsic = np.maximum(variance - sum_within(curve.error**2, offsets) / n, 0.1 * variance)
+    structure = np.maximum(sums / counts / (2.0 * intrinsic[:, None]), 0.0)
+    out[:, _SF : _SF + len(LAG_NAMES)] = np.where(counts >= FEWEST_LAG_PAIRS, structure, np.nan)
 
 
-@njit(cache=True, error_model="numpy")
-def _spectrum(curve: JointCurve, wavelengths: np.ndarray, out: np.ndarray) -> None:
+@kernel
+def _pair_sums(
+    t: np.ndarray, r: np.ndarray, e: np.ndarray, offsets: np.ndarray, sums: np.ndarray, counts: np.ndarray
+) -> None:
+    """Add the squared differences of pairs of epochs, errors taken out, to the bins of their lags."""
+    bins = sums.shape[1]
+    for row in range(sums.shape[0]):
+        start, stop = offsets[row], offsets[row + 1]
+        for i in range(start, stop, 1 + (stop - start) // PAIRS_COMPARED):
+            k = 0
+            for j in range(i + 1, stop):
+                lag = t[j] - t[i]
+                if lag < LAG_EDGES[0]:
+                    continue
+                while k < bins and lag >= LAG_EDGES[k + 1]:
+                    k += 1
+                if k == bins:
+                    break
+                difference = r[j] - r[i]
+                sums[row, k] += difference * difference - e[i] * e[i] - e[j] * e[j]
+                counts[row, k] += 1.0
+
+
+def _spectrum(curve: JointCurves, wavelengths: np.ndarray, out: np.ndarray) -> None:
     """Fill slope and curvature of the offsets against x = log10(λ / 600 nm), weighted by their errors."""
-    normal, right = np.zeros((3, 3)), np.zeros(3)
-    powers = np.empty(3)
-    used = 0
-    for b in range(len(wavelengths)):
-        if not (SED_RANGE[0] <= wavelengths[b] <= SED_RANGE[1]) or np.isnan(curve.offset[b]):
-            continue
-        used += 1
-        powers[0], powers[1] = 1.0, math.log10(wavelengths[b] / REFERENCE_WAVELENGTH)
-        powers[2] = powers[1] ** 2
-        weight = 1.0 / (curve.offset_error[b] ** 2 + SED_FLOOR**2)
-        for i in range(3):
-            right[i] += weight * powers[i] * curve.offset[b]
-            for j in range(3):
-                normal[i, j] += weight * powers[i] * powers[j]
-    if used >= 2:
-        out[_SED] = np.linalg.solve(normal[:2, :2].copy(), right[:2].copy())[1]
-    if used >= 3:
-        out[_SED + 1] = np.linalg.solve(normal, right)[2]
+    shared = (wavelengths >= SED_RANGE[0]) & (wavelengths <= SED_RANGE[1])
+    usable = shared & ~np.isnan(curve.offset)
+    weight = np.where(usable, 1.0 / (curve.offset_error**2 + SED_FLOOR**2), 0.0)
+    offset = np.where(usable, curve.offset, 0.0)
+    powers = np.where(shared, np.log10(wavelengths / REFERENCE_WAVELENGTH), 0.0) ** np.arange(3)[:, None]
+    normal = np.einsum("ob,ib,jb->oij", weight, powers, powers)
+    right = np.einsum("ob,ib,ob->oi", weight, powers, offset)[:, :, None]
+    used = usable.sum(axis=1)
+    two, three = used >= 2, used >= 3
+    out[two, _SED] = np.linalg.solve(normal[two, :2, :2], right[two, :2])[:, 1, 0]
+    out[three, _SED + 1] = np.linalg.solve(normal[three], right[three])[:, 2, 0]
 
 
-@njit(cache=True, error_model="numpy")
-def amplitude_slope(curve: JointCurve, wavelengths: np.ndarray) -> float:
-    """Return β of amplitude ∝ λ^β: the mean over its likelihood and a wide normal prior; NaN for one band.
+def amplitude_slopes(curve: JointCurves, wavelengths: np.ndarray) -> np.ndarray:
+    """Return β of amplitude ∝ λ^β of each object: the mean over likelihood and a wide normal prior; NaN for one band.
 
     A band's variance is (A (λ/600)^β)² plus its noise. With five epochs a band the amplitude of a single band says
     little, and the prior keeps what the data cannot tell at the expected slope.
     """
-    bands = len(wavelengths)
-    squares, noise, count = np.zeros(bands), np.zeros(bands), np.zeros(bands)
-    for i in range(len(curve.residual)):
-        b = curve.band[i]
-        squares[b] += curve.residual[i] ** 2
-        noise[b] += curve.error[i] ** 2
-        count[b] += 1.0
-    used, whole, total, noise_total = 0, 0.0, 0.0, 0.0
-    for b in range(bands):
-        if count[b] >= 2.0 and SED_RANGE[0] <= wavelengths[b] <= SED_RANGE[1]:
-            used += 1
-            whole += squares[b]
-            noise_total += noise[b]
-            total += count[b]
-            squares[b] /= count[b]
-            noise[b] /= count[b]
-        else:
-            count[b] = 0.0
-    if used < 2:
-        return np.nan
-    start = math.sqrt(max(whole / total - noise_total / total, 1e-2 * whole / total))
-    best = np.empty(len(AMPLITUDE_SLOPES))
-    for k in range(len(AMPLITUDE_SLOPES)):
-        best[k] = -np.inf
-        for step in range(-8, 9):
-            amplitude = start * math.exp(0.12 * step)
-            value = -0.5 * ((AMPLITUDE_SLOPES[k] - EXPECTED_SLOPE) / SLOPE_WIDTH) ** 2
-            for b in range(bands):
-                if count[b] > 0.0:
-                    ratio = (wavelengths[b] / REFERENCE_WAVELENGTH) ** AMPLITUDE_SLOPES[k]
-                    variance = (amplitude * ratio) ** 2 + noise[b]
-                    # One degree of freedom went into the offset.
-                    value -= 0.5 * ((count[b] - 1.0) * math.log(variance) + count[b] * squares[b] / variance)
-            best[k] = max(best[k], value)
-    top = np.max(best)
-    weights, moment = 0.0, 0.0
-    for k in range(len(AMPLITUDE_SLOPES)):
-        weight = math.exp(best[k] - top)
-        weights += weight
-        moment += weight * AMPLITUDE_SLOPES[k]
-    return moment / weights
+    objects, bands = curve.offset.shape
+    place = np.repeat(np.arange(objects), np.diff(curve.offsets)) * bands + curve.band
+    count, squares, noise = (
+        np.bincount(place, weights, objects * bands).reshape(objects, bands)
+        for weights in (np.ones(len(place)), curve.residual**2, curve.error**2)
+    )
+    used = (count >= 2) & (wavelengths >= SED_RANGE[0]) & (wavelengths <= SED_RANGE[1])
+    total = np.sum(count, axis=1, where=used)
+    whole, noise_total = np.sum(squares, axis=1, where=used), np.sum(noise, axis=1, where=used)
+    start = np.sqrt(np.maximum((whole - noise_total) / total, 1e-2 * whole / total))
+    mean_square, mean_noise = squares / count, noise / count
+    prior = -0.5 * ((AMPLITUDE_SLOPES - EXPECTED_SLOPE) / SLOPE_WIDTH) ** 2
+    best = np.full((objects, len(AMPLITUDE_SLOPES)), -np.inf)
+    for relative in AMPLITUDES:
+        value = np.tile(prior, (objects, 1))
+        for b in np.flatnonzero(used.any(axis=0)):
+            ratio = (wavelengths[b] / REFERENCE_WAVELENGTH) ** AMPLITUDE_SLOPES
+            variance = ((start * relative)[:, None] * ratio) ** 2 + mean_noise[:, b, None]
+            # One degree of freedom went into the offset.
+            spent = (count[:, b, None] - 1.0) * np.log(variance)
+            spent += (count[:, b] * mean_square[:, b])[:, None] / variance
+            value -= np.where(used[:, b, None], 0.5 * spent, 0.0)
+        best = np.maximum(best, value)
+    weights = np.exp(best - best.max(axis=1, keepdims=True))
+    slopes = weights @ AMPLITUDE_SLOPES / weights.sum(axis=1)
+    return np.where(used.sum(axis=1) >= 2, slopes, np.nan)
 
 
-@njit(cache=True, error_model="numpy")
-def _colour_change(curve: JointCurve, wavelengths: np.ndarray, out: np.ndarray) -> None:
+def _colour_change(curve: JointCurves, wavelengths: np.ndarray, out: np.ndarray) -> None:
     """Fill the slope of colour against brightness over pairs of neighbouring epochs in different bands.
 
     A pair's colour is blue minus red residual over ln(red/blue wavelength), its brightness their mean; 0 is grey,
     positive is bluer when brighter.
     """
-    t, r = curve.time, curve.residual
-    cross, squares, pairs = 0.0, 0.0, 0
-    for i in range(1, len(t)):
-        first, second = wavelengths[curve.band[i - 1]], wavelengths[curve.band[i]]
-        if t[i] - t[i - 1] > COLOUR_PAIR_DAYS or first == second:
-            continue
-        if not (min(first, second) >= SED_RANGE[0] and max(first, second) <= SED_RANGE[1]):
-            continue
-        colour = (r[i - 1] - r[i]) / math.log(second / first)
-        brightness = 0.5 * (r[i - 1] + r[i])
-        noise = 0.25 * (curve.error[i] ** 2 + curve.error[i - 1] ** 2)
-        cross += colour * brightness
-        squares += brightness * brightness - noise
-        pairs += 1
-    if pairs >= FEWEST_COLOUR_PAIRS and squares > 0.0:
-        out[_SED + 3] = cross / squares
+    objects = np.repeat(np.arange(len(out)), np.diff(curve.offsets))
+    first, second = wavelengths[curve.band[:-1]], wavelengths[curve.band[1:]]
+    near = (objects[1:] == objects[:-1]) & (np.diff(curve.time) <= COLOUR_PAIR_DAYS) & (first != second)
+    near &= (np.minimum(first, second) >= SED_RANGE[0]) & (np.maximum(first, second) <= SED_RANGE[1])
+    i = np.flatnonzero(near) + 1
+    colour = (curve.residual[i - 1] - curve.residual[i]) / np.log(second[near] / first[near])
+    brightness = 0.5 * (curve.residual[i - 1] + curve.residual[i])
+    noise = 0.25 * (curve.error[i] ** 2 + curve.error[i - 1] ** 2)
+    pairs = np.bincount(objects[i], minlength=len(out))
+    cross = np.bincount(objects[i], colour * brightness, len(out))
+    squares = np.bincount(objects[i], brightness * brightness - noise, len(out))
+    out[:, _SED + 3] = np.where((pairs >= FEWEST_COLOUR_PAIRS) & (squares > 0.0), cross / squares, np.nan)

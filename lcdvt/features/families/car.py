@@ -9,14 +9,13 @@ import math
 from typing import Final
 
 import numpy as np
-from numba import njit
 
-from lcdvt.features.families.moments import mean_and_variance
+from lcdvt.compiled.kernel import kernel, part
 from lcdvt.features.gate import Curves
 
 FEATURES: Final = ("CAR_sigma", "CAR_tau", "CAR_mean")
 
-START: Final = (10.0, 0.5)
+START_SIGMA, START_TAU = 10.0, 0.5
 UPPER_BOUND: Final = 100.0
 START_STEP: Final = 1.05
 TOLERANCE: Final = 1e-4
@@ -25,16 +24,25 @@ MOST_CALLS: Final = 400
 SMALLEST_LIKELIHOOD: Final = 1e-300
 NEGLIGIBLE_EXPONENT: Final = -650.0
 PRODUCT_RANGE: Final = 1e200
+# Why the likelihood is asked for.
+STARTING, REFLECTING, EXPANDING, CONTRACTING_OUTSIDE, CONTRACTING_INSIDE, SHRINKING = range(6)
 
 
 def compute(curves: Curves) -> np.ndarray:
     """Return one row per curve, columns as in FEATURES."""
     out = np.full((len(curves.offsets) - 1, len(FEATURES)), np.nan)
-    _compute_all(curves.time, curves.mag, curves.err, curves.offsets, out)
+    sigmas, taus, values = np.empty((3, 3))
+    for curve in np.flatnonzero(np.diff(curves.offsets) > 1).tolist():
+        part_of_all = slice(curves.offsets[curve], curves.offsets[curve + 1])
+        mag, err = curves.mag[part_of_all], curves.err[part_of_all]
+        mean = mag.sum() / len(mag)
+        _fit(np.diff(curves.time[part_of_all]), mag - mean, err * err, sigmas, taus, values)
+        if math.isfinite(values[0]):
+            out[curve] = sigmas[0], taus[0], mean / taus[0] if taus[0] else np.nan
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@part
 def _negative_log_likelihood(
     sigma: float, tau: float, gaps: np.ndarray, residual: np.ndarray, error_variance: np.ndarray
 ) -> float:
@@ -44,7 +52,7 @@ def _negative_log_likelihood(
     exponents = 0.0
     logs = 0.0
     product = 1.0
-    for i in range(len(gaps)):
+    for i in range(gaps.size):
         decay = math.exp(-gaps[i] / tau)
         gain = variance / (variance + error_variance[i])
         predicted = decay * (predicted + gain * (residual[i] - predicted))
@@ -60,100 +68,94 @@ def _negative_log_likelihood(
         if not (1.0 / PRODUCT_RANGE < product < PRODUCT_RANGE):
             logs += math.log(product)
             product = 1.0
-    logs += math.log(product) + len(gaps) * math.log(2.0 * math.pi)
+    logs += math.log(product) + gaps.size * math.log(2.0 * math.pi)
     return 0.5 * logs - exponents
 
 
-@njit(cache=True, error_model="numpy")
-def _sort_simplex(vertices: np.ndarray, values: np.ndarray) -> None:
-    """Sort three vertices by value, NaN last, equals in their order."""
-    for i in range(1, 3):
-        j = i
-        while j > 0 and (values[j - 1] > values[j] or (math.isnan(values[j - 1]) and not math.isnan(values[j]))):
-            values[j - 1], values[j] = values[j], values[j - 1]
-            for axis in range(2):
-                vertices[j - 1, axis], vertices[j, axis] = vertices[j, axis], vertices[j - 1, axis]
-            j -= 1
+@part
+def _within(value: float) -> float:
+    if value < 0.0:
+        return 0.0
+    return value if value < UPPER_BOUND else UPPER_BOUND
 
 
-@njit(cache=True, error_model="numpy")
-def _has_converged(vertices: np.ndarray, values: np.ndarray) -> bool:
-    for i in range(1, 3):
-        for axis in range(2):
-            if not abs(vertices[i, axis] - vertices[0, axis]) <= TOLERANCE:
-                return False
-        if not abs(values[i] - values[0]) <= TOLERANCE:
-            return False
-    return True
+@kernel
+def _fit(
+    gaps: np.ndarray,
+    residual: np.ndarray,
+    error_variance: np.ndarray,
+    sigmas: np.ndarray,
+    taus: np.ndarray,
+    values: np.ndarray,
+) -> None:
+    """Walk FATS' simplex; the best (σ, τ) and its value come first in the three arrays.
 
-
-@njit(cache=True, error_model="numpy")
-def _along(vertices: np.ndarray, weight: float) -> tuple[float, float]:
-    """Return the point on the line from the worst vertex through the others' centre, within the bounds."""
-    sigma = (1.0 + weight) * 0.5 * (vertices[0, 0] + vertices[1, 0]) - weight * vertices[2, 0]
-    tau = (1.0 + weight) * 0.5 * (vertices[0, 1] + vertices[1, 1]) - weight * vertices[2, 1]
-    return min(max(sigma, 0.0), UPPER_BOUND), min(max(tau, 0.0), UPPER_BOUND)
-
-
-@njit(cache=True, error_model="numpy")
-def _fit(gaps: np.ndarray, residual: np.ndarray, error_variance: np.ndarray) -> tuple[float, float]:
-    """Walk FATS' simplex to the best (σ, τ)."""
-    vertices = np.empty((3, 2))
-    values = np.empty(3)
+    `move` says what is tried next: a start vertex, the reflection, what follows it, or a vertex of the shrunk simplex.
+    So the likelihood stands in one place only, where it is compiled once.
+    """
     for i in range(3):
-        vertices[i, 0], vertices[i, 1] = START
-    vertices[1, 0] *= START_STEP
-    vertices[2, 1] *= START_STEP
-    for i in range(3):
-        values[i] = _negative_log_likelihood(vertices[i, 0], vertices[i, 1], gaps, residual, error_variance)
-    _sort_simplex(vertices, values)
-    calls = 3
-    while calls < MOST_CALLS and not _has_converged(vertices, values):
-        sigma, tau = _along(vertices, 1.0)
-        value = _negative_log_likelihood(sigma, tau, gaps, residual, error_variance)
-        calls += 1
-        shrink = False
-        # FATS' optimiser drops the step in which it runs out of calls.
-        if calls >= MOST_CALLS and not values[0] <= value < values[1]:
-            break
-        if value < values[0]:
-            far_sigma, far_tau = _along(vertices, 2.0)
-            far_value = _negative_log_likelihood(far_sigma, far_tau, gaps, residual, error_variance)
-            calls += 1
-            if far_value < value:
-                sigma, tau, value = far_sigma, far_tau, far_value
-        elif not value < values[1]:
-            outside = value < values[2]
-            limit = value if outside else values[2]
-            sigma, tau = _along(vertices, 0.5 if outside else -0.5)
-            value = _negative_log_likelihood(sigma, tau, gaps, residual, error_variance)
-            calls += 1
-            shrink = not (value <= limit if outside else value < limit)
-        if shrink:
-            for i in range(1, 3):
-                for axis in range(2):
-                    vertices[i, axis] = vertices[0, axis] + 0.5 * (vertices[i, axis] - vertices[0, axis])
-                if calls >= MOST_CALLS:
-                    break
-                values[i] = _negative_log_likelihood(vertices[i, 0], vertices[i, 1], gaps, residual, error_variance)
-                calls += 1
+        sigmas[i], taus[i] = START_SIGMA, START_TAU
+    sigmas[1] *= START_STEP
+    taus[2] *= START_STEP
+    calls, move, vertex = 0, STARTING, 0
+    weight, limit, sigma, tau, value = 1.0, 0.0, 0.0, 0.0, 0.0
+    while True:
+        if move in (STARTING, SHRINKING):
+            new_sigma, new_tau = sigmas[vertex], taus[vertex]
         else:
-            vertices[2, 0], vertices[2, 1], values[2] = sigma, tau, value
-        _sort_simplex(vertices, values)
-    if not math.isfinite(values[0]):
-        return np.nan, np.nan
-    return vertices[0, 0], vertices[0, 1]
-
-
-@njit(cache=True, error_model="numpy")
-def _compute_all(time: np.ndarray, mag: np.ndarray, err: np.ndarray, offsets: np.ndarray, out: np.ndarray) -> None:
-    for curve in range(len(offsets) - 1):
-        start, stop = offsets[curve], offsets[curve + 1]
-        if stop - start > 1:
-            mean, _ = mean_and_variance(mag[start:stop])
-            sigma, tau = _fit(
-                time[start + 1 : stop] - time[start : stop - 1], mag[start:stop] - mean, err[start:stop] ** 2
+            # On the line from the worst vertex through the centre of the others.
+            new_sigma = _within((1.0 + weight) * 0.5 * (sigmas[0] + sigmas[1]) - weight * sigmas[2])
+            new_tau = _within((1.0 + weight) * 0.5 * (taus[0] + taus[1]) - weight * taus[2])
+        new_value = _negative_log_likelihood(new_sigma, new_tau, gaps, residual, error_variance)
+        calls += 1
+        step_is_done = True
+        if move in (STARTING, SHRINKING):
+            values[vertex] = new_value
+            vertex += 1
+            step_is_done = vertex == 3 or (move == SHRINKING and calls >= MOST_CALLS)
+        elif move == REFLECTING:
+            sigma, tau, value = new_sigma, new_tau, new_value
+            # FATS' optimiser drops the step in which it runs out of calls.
+            if calls >= MOST_CALLS and not values[0] <= value < values[1]:
+                break
+            if value < values[0]:
+                move, weight, step_is_done = EXPANDING, 2.0, False
+            elif not value < values[1]:
+                step_is_done = False
+                if value < values[2]:
+                    move, weight, limit = CONTRACTING_OUTSIDE, 0.5, value
+                else:
+                    move, weight, limit = CONTRACTING_INSIDE, -0.5, values[2]
+        elif move == EXPANDING:
+            if new_value < value:
+                sigma, tau, value = new_sigma, new_tau, new_value
+        else:
+            sigma, tau, value = new_sigma, new_tau, new_value
+            if not (value <= limit if move == CONTRACTING_OUTSIDE else value < limit):
+                move, vertex, step_is_done = SHRINKING, 1, False
+                for i in range(1, 3):
+                    sigmas[i] = sigmas[0] + 0.5 * (sigmas[i] - sigmas[0])
+                    taus[i] = taus[0] + 0.5 * (taus[i] - taus[0])
+        if not step_is_done:
+            continue
+        if move != STARTING and move != SHRINKING:
+            sigmas[2], taus[2], values[2] = sigma, tau, value
+        # Sorted by value, NaN last, equals in their order.
+        has_converged = True
+        for i in range(1, 3):
+            j = i
+            while j > 0 and (values[j - 1] > values[j] or (math.isnan(values[j - 1]) and not math.isnan(values[j]))):
+                values[j - 1], values[j] = values[j], values[j - 1]
+                sigmas[j - 1], sigmas[j] = sigmas[j], sigmas[j - 1]
+                taus[j - 1], taus[j] = taus[j], taus[j - 1]
+                j -= 1
+        for i in range(1, 3):
+            has_converged = (
+                has_converged
+                and abs(sigmas[i] - sigmas[0]) <= TOLERANCE
+                and abs(taus[i] - taus[0]) <= TOLERANCE
+                and abs(values[i] - values[0]) <= TOLERANCE
             )
-            out[curve, 0] = sigma
-            out[curve, 1] = tau
-            out[curve, 2] = mean / tau
+        if calls >= MOST_CALLS or has_converged:
+            break
+        move, weight = REFLECTING, 1.0

@@ -4,21 +4,10 @@ import math
 from typing import Final
 
 import numpy as np
-from numba import njit
 
-from lcdvt.features.families.indices import cumulative_range
-from lcdvt.features.families.moments import REORDERED_SUMS, mean_and_variance
+from lcdvt.compiled.kernel import fast_kernel
 from lcdvt.features.gate import Curves
-from lcdvt.features.lomb_scargle import (
-    LONGEST_DIRECT,
-    FourierSums,
-    Grid,
-    direct_signal,
-    direct_window,
-    fats_grid,
-    highest_of_all,
-    highest_of_coarse,
-)
+from lcdvt.features.lomb_scargle import LONGEST_DIRECT, DirectSums, FourierSums, Highest, fats_grid
 from lcdvt.features.table import HARMONIC_FREQUENCIES, HARMONICS
 
 FEATURES: Final = (
@@ -49,121 +38,119 @@ def compute_with_frequencies(curves: Curves) -> tuple[np.ndarray, np.ndarray]:
     number = len(curves.offsets) - 1
     out = np.full((number, len(FEATURES)), np.nan)
     frequencies = np.full((number, FREQUENCIES_OUT), np.nan)
-    _compute_short(curves.time, curves.mag, curves.offsets, out, frequencies)
-    for curve in np.flatnonzero(np.diff(curves.offsets) > LONGEST_DIRECT):
+    peaks = {}
+    work = np.empty((5, int(np.max(np.diff(curves.offsets), initial=0))))
+    for curve in np.flatnonzero(np.diff(curves.offsets) > 1).tolist():
         part = slice(curves.offsets[curve], curves.offsets[curve + 1])
-        _compute_long(curves.time[part], curves.mag[part], out[curve], frequencies[curve])
+        peak = _whiten_curve(curves.time[part], curves.mag[part], work, out[curve], frequencies[curve])
+        if peak is not None:
+            peaks[curve] = peak
+    if peaks:
+        _describe_periods(curves, peaks, frequencies[:, 0], out)
     return out, frequencies
 
 
-@njit(cache=True, error_model="numpy")
-def _compute_short(
-    time: np.ndarray, mag: np.ndarray, offsets: np.ndarray, out: np.ndarray, frequencies: np.ndarray
-) -> None:
-    for curve in range(len(offsets) - 1):
-        start, stop = offsets[curve], offsets[curve + 1]
-        if not 1 < stop - start <= LONGEST_DIRECT:
-            continue
-        since = time[start:stop] - time[start]
-        mean, variance = mean_and_variance(mag[start:stop])
-        grid = fats_grid(since[-1], stop - start)
-        if grid.size == 0 or not variance > 0.0:
-            continue
-        signal = mag[start:stop] - mean
-        window = direct_window(since, grid)
-        for whitening in range(WHITENINGS):
-            signal_cos, signal_sin = direct_signal(since, signal, grid)
-            index, power = highest_of_all(window, signal_cos, signal_sin)
-            if index < 0:
-                break
-            if whitening == 0:
-                _describe_period(time[start:stop], mag[start:stop], grid, index, power, out[curve])
-            frequencies[curve, whitening] = grid.lowest + grid.step * index
-            _whiten(since, signal, frequencies[curve, whitening], whitening, out[curve])
-
-
-def _compute_long(time: np.ndarray, mag: np.ndarray, out: np.ndarray, frequencies: np.ndarray) -> None:
+def _whiten_curve(
+    time: np.ndarray, mag: np.ndarray, work: np.ndarray, out: np.ndarray, frequencies: np.ndarray
+) -> Highest | None:
+    """Fill the frequencies and their harmonics; return the first periodogram's highest point."""
     since = time - time[0]
-    mean, variance = mean_and_variance(mag)
-    grid = Grid(*fats_grid(since[-1], len(time)))
-    if grid.size == 0 or not variance > 0.0:
-        return
-    signal = mag - mean
-    sums = FourierSums(since, grid)
-    window = sums.window()
+    grid = fats_grid(float(since[-1]), len(since))
+    signal = mag - mag.sum() / len(mag)
+    if grid.size == 0 or not np.dot(signal, signal) > 0.0:
+        return None
+    sums = DirectSums(since, grid) if len(since) <= LONGEST_DIRECT else FourierSums(since, grid)
+    first = None
     for whitening in range(WHITENINGS):
-        index, power = highest_of_coarse(since, signal, grid, window, *sums.signal(signal))
-        if index < 0:
-            return
-        if whitening == 0:
-            _describe_period(time, mag, grid, index, power, out)
-        frequencies[whitening] = grid.lowest + grid.step * index
-        _whiten(since, signal, frequencies[whitening], whitening, out)
+        peak = sums.highest(signal)
+        if peak.place < 0:
+            break
+        first = first or peak
+        frequencies[whitening] = grid.lowest + grid.step * peak.place
+        first_column = FOLD_COLUMNS + whitening * 2 * NUMBER_OF_HARMONICS
+        _whiten(since, signal, frequencies[whitening], *work, out[first_column:])
+    return first
 
 
-@njit(cache=True, error_model="numpy")
-def _describe_period(time: np.ndarray, mag: np.ndarray, grid: Grid, index: int, power: float, out: np.ndarray) -> None:
-    """Fill the period, its false-alarm value, and the two features of the folded curve."""
-    period = 1.0 / (grid.lowest + grid.step * index)
-    epochs = len(time)
-    mean, variance = mean_and_variance(mag)
-    phase = np.mod(time, 2.0 * period) / (2.0 * period)
-    folded = mag[np.argsort(phase)]
-    steps = 0.0
-    for i in range(epochs - 1):
-        steps += (folded[i + 1] - folded[i]) ** 2
-    single = 1.0 - (1.0 - min(power / variance, 1.0)) ** (0.5 * (epochs - 3))
-    out[0] = period
+def _describe_periods(curves: Curves, peaks: dict[int, Highest], frequency: np.ndarray, out: np.ndarray) -> None:
+    """Fill the period, its false-alarm value, and the two features of the folded curve, for all curves at once."""
+    chosen = np.array(list(peaks))
+    epochs = np.diff(curves.offsets)[chosen]
+    first = np.concatenate(([0], np.cumsum(epochs)))[:-1]
+    rows = np.repeat(curves.offsets[chosen] - first, epochs) + np.arange(int(epochs.sum()))
+    time, mag = curves.time[rows], curves.mag[rows]
+    period = 1.0 / frequency[chosen]
+    of_curve = np.repeat(np.arange(len(chosen)), epochs)
+    double = np.repeat(2.0 * period, epochs)
+    mag = mag[np.lexsort((np.mod(time, double) / double, of_curve))]
+    residual = mag - np.repeat(np.add.reduceat(mag, first) / epochs, epochs)
+    variance = np.add.reduceat(residual * residual, first) / epochs
+    steps = np.diff(mag, append=0.0) ** 2
+    # The step from one curve to the next is none.
+    steps[first + epochs - 1] = 0.0
+    running = np.cumsum(residual)
+    span = np.maximum.reduceat(running, first) - np.minimum.reduceat(running, first)
+    index, power = np.array([tuple(peaks[curve]) for curve in chosen]).T
+    baseline = curves.time[curves.offsets[chosen + 1] - 1] - curves.time[curves.offsets[chosen]]
+    single = 1.0 - (1.0 - np.minimum(power / variance, 1.0)) ** (0.5 * (epochs - 3))
+    out[chosen, 0] = period
     # The index stands where a frequency should: so it is in FATS, and so the value compares with published ones.
-    out[1] = 1.0 - single ** (index * (time[-1] - time[0]))
-    out[2] = cumulative_range(folded, mean, math.sqrt(variance))
-    out[3] = steps / ((epochs - 1) * variance)
+    out[chosen, 1] = 1.0 - single ** (index * baseline)
+    out[chosen, 2] = span / (epochs * np.sqrt(variance))
+    out[chosen, 3] = np.add.reduceat(steps, first) / ((epochs - 1) * variance)
 
 
-@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS, forceinline=True)
-def _fit_sinusoid(cosine: np.ndarray, sine: np.ndarray, signal: np.ndarray) -> tuple[float, float, float]:
-    """Return (a, b, c) of the least-squares a·sin + b·cos + c."""
-    epochs = len(signal)
-    c = s = y = 0.0
+@fast_kernel
+def _whiten(
+    since: np.ndarray,
+    signal: np.ndarray,
+    frequency: float,
+    cosine: np.ndarray,
+    sine: np.ndarray,
+    harmonic_cos: np.ndarray,
+    harmonic_sin: np.ndarray,
+    model: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """Fit four harmonics, each to the same signal, describe them, and take all of them out of the signal.
+
+    `out` holds first the amplitudes, then the phases.
+    """
+    epochs = since.size
     for i in range(epochs):
-        c += cosine[i]
-        s += sine[i]
-        y += signal[i]
-    c, s, y = c / epochs, s / epochs, y / epochs
-    cc = ss = cs = yc = ys = 0.0
-    for i in range(epochs):
-        from_c, from_s, from_y = cosine[i] - c, sine[i] - s, signal[i] - y
-        cc += from_c * from_c
-        ss += from_s * from_s
-        cs += from_c * from_s
-        yc += from_y * from_c
-        ys += from_y * from_s
-    determinant = cc * ss - cs * cs
-    a = (ys * cc - yc * cs) / determinant
-    b = (yc * ss - ys * cs) / determinant
-    return a, b, y - a * s - b * c
-
-
-@njit(cache=True, error_model="numpy", fastmath=REORDERED_SUMS, forceinline=True)
-def _whiten(since: np.ndarray, signal: np.ndarray, frequency: float, whitening: int, out: np.ndarray) -> None:
-    """Fit four harmonics, each to the same signal, describe them, and take all of them out of the signal."""
-    epochs = len(since)
-    phase = 2.0 * math.pi * frequency * since
-    cosine, sine = np.cos(phase), np.sin(phase)
-    harmonic_cos, harmonic_sin = cosine.copy(), sine.copy()
-    model = np.zeros(epochs)
-    first_column = FOLD_COLUMNS + whitening * 2 * NUMBER_OF_HARMONICS
+        phase = 2.0 * math.pi * frequency * since[i]
+        cosine[i] = math.cos(phase)
+        sine[i] = math.sin(phase)
+        harmonic_cos[i], harmonic_sin[i], model[i] = cosine[i], sine[i], 0.0
     first_phase = 0.0
     for harmonic in range(NUMBER_OF_HARMONICS):
-        a, b, c = _fit_sinusoid(harmonic_cos, harmonic_sin, signal)
+        # The least-squares a·sin + b·cos + d.
+        c = s = y = 0.0
+        for i in range(epochs):
+            c += harmonic_cos[i]
+            s += harmonic_sin[i]
+            y += signal[i]
+        c, s, y = c / epochs, s / epochs, y / epochs
+        cc = ss = cs = yc = ys = 0.0
+        for i in range(epochs):
+            from_c, from_s, from_y = harmonic_cos[i] - c, harmonic_sin[i] - s, signal[i] - y
+            cc += from_c * from_c
+            ss += from_s * from_s
+            cs += from_c * from_s
+            yc += from_y * from_c
+            ys += from_y * from_s
+        determinant = cc * ss - cs * cs
+        a = (ys * cc - yc * cs) / determinant
+        b = (yc * ss - ys * cs) / determinant
+        d = y - a * s - b * c
         angle = math.atan(b / a)
         if harmonic == 0:
             first_phase = angle
-        out[first_column + harmonic] = math.sqrt(a * a + b * b)
-        out[first_column + NUMBER_OF_HARMONICS + harmonic] = angle - first_phase
+        out[harmonic] = math.sqrt(a * a + b * b)
+        out[NUMBER_OF_HARMONICS + harmonic] = angle - first_phase
         for i in range(epochs):
             here_cos, here_sin = harmonic_cos[i], harmonic_sin[i]
-            model[i] += a * here_sin + b * here_cos + c
+            model[i] += a * here_sin + b * here_cos + d
             harmonic_cos[i] = here_cos * cosine[i] - here_sin * sine[i]
             harmonic_sin[i] = here_sin * cosine[i] + here_cos * sine[i]
     remaining = 0.0

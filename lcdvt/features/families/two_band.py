@@ -4,16 +4,17 @@ import math
 from typing import Final
 
 import numpy as np
-from numba import njit
 
+from lcdvt.compiled.kernel import kernel, part
 from lcdvt.features.families.indices import von_neumann_uneven, weighted_mean
 from lcdvt.features.families.moments import mean_and_variance
-from lcdvt.features.families.percentiles import percentile_of_sorted
 from lcdvt.features.gate import Curves
 
 FEATURES: Final = ("Color", "Eta_color", "Q31_color", "StetsonJ", "StetsonL")
 
 GAUSSIAN_STETSON_K: Final = 0.798
+# The rows of what the kernel fills for each pair of epochs.
+TIME, FIRST_MAG, FIRST_ERR, SECOND_MAG, SECOND_ERR, COLOUR = range(6)
 
 
 def compute(curves: Curves, bands: int, pairing_days: float) -> tuple[np.ndarray, np.ndarray]:
@@ -31,48 +32,54 @@ def compute(curves: Curves, bands: int, pairing_days: float) -> tuple[np.ndarray
     objects = (len(curves.offsets) - 1) // bands
     out = np.full((objects, len(FEATURES)), np.nan)
     common = np.zeros(objects, dtype=np.int64)
-    _compute_all(curves.time, curves.mag, curves.err, curves.offsets, bands, pairing_days, out, common)
+    pairs = np.empty((6, len(curves.time)))
+    _compute_all(curves.time, curves.mag, curves.err, curves.offsets, bands, pairing_days, pairs, out, common)
+    paired = np.flatnonzero(common > 1)
+    starts = curves.offsets[paired * bands]
+    stops = starts + common[paired]
+    colour = pairs[COLOUR]
+    for start, stop in zip(starts, stops, strict=True):
+        colour[start:stop].sort()
+    out[paired, 2] = _percentile(colour, starts, stops, 75.0) - _percentile(colour, starts, stops, 25.0)
     return out, common
 
 
-@njit(cache=True)
-def common_epochs(first: np.ndarray, second: np.ndarray, pairing_days: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the positions of times in two sorted arrays that lie no more than `pairing_days` apart, each used once."""
-    in_first = np.empty(min(len(first), len(second)), dtype=np.int64)
-    in_second = np.empty_like(in_first)
-    found = i = j = 0
-    while i < len(first) and j < len(second):
-        if first[i] < second[j] - pairing_days:
+def _percentile(ordered: np.ndarray, starts: np.ndarray, stops: np.ndarray, percent: float) -> np.ndarray:
+    """Return the linearly interpolated percentile of each part, rounded as numpy rounds it."""
+    position = (percent / 100.0) * (stops - starts - 1)
+    below = position.astype(np.int64)
+    share = position - below
+    low, high = ordered[starts + below], ordered[np.minimum(starts + below + 1, stops - 1)]
+    return np.where(share >= 0.5, high - (high - low) * (1.0 - share), low + (high - low) * share)
+
+
+@part
+def _pair_epochs(
+    time: np.ndarray, mag: np.ndarray, err: np.ndarray, start: int, middle: int, stop: int, pairing_days: float,
+    pairs: np.ndarray,
+) -> int:  # fmt: skip
+    """Fill the epochs of two sorted curves that lie no more than `pairing_days` apart, each used once; count them."""
+    i, j, found = start, middle, 0
+    while i < middle and j < stop:
+        if time[i] < time[j] - pairing_days:
             i += 1
-        elif first[i] > second[j] + pairing_days:
+        elif time[i] > time[j] + pairing_days:
             j += 1
         else:
-            in_first[found], in_second[found] = i, j
+            at = start + found
+            pairs[TIME, at] = time[i]
+            pairs[FIRST_MAG, at] = mag[i]
+            pairs[FIRST_ERR, at] = err[i]
+            pairs[SECOND_MAG, at] = mag[j]
+            pairs[SECOND_ERR, at] = err[j]
+            pairs[COLOUR, at] = mag[i] - mag[j]
             found += 1
             i += 1
             j += 1
-    return in_first[:found], in_second[:found]
+    return found
 
 
-@njit(cache=True, error_model="numpy")
-def _stetson(mag: np.ndarray, err: np.ndarray, other_mag: np.ndarray, other_err: np.ndarray) -> tuple[float, float]:
-    count = len(mag)
-    centre, other_centre = weighted_mean(mag, err), weighted_mean(other_mag, other_err)
-    scale = count / (count - 1.0)
-    signed_roots = 0.0
-    absolute = 0.0
-    squares = 0.0
-    for i in range(count):
-        product = scale * (mag[i] - centre) / err[i] * (other_mag[i] - other_centre) / other_err[i]
-        signed_roots += math.copysign(math.sqrt(abs(product)), product)
-        absolute += abs(product)
-        squares += product * product
-    stetson_j = signed_roots / count
-    stetson_k = absolute / math.sqrt(count * squares)
-    return stetson_j, stetson_j * stetson_k / GAUSSIAN_STETSON_K
-
-
-@njit(cache=True, error_model="numpy")
+@kernel
 def _compute_all(
     time: np.ndarray,
     mag: np.ndarray,
@@ -80,23 +87,35 @@ def _compute_all(
     offsets: np.ndarray,
     bands: int,
     pairing_days: float,
+    pairs: np.ndarray,
     out: np.ndarray,
     common: np.ndarray,
 ) -> None:
-    for row in range(len(out)):
+    """Fill all but Q31_color, which wants the colours in order: numpy's sort is quicker."""
+    colour = pairs[COLOUR]
+    for row in range(out.shape[0]):
         start, middle, stop = offsets[row * bands], offsets[row * bands + 1], offsets[row * bands + 2]
         if middle == start or stop == middle:
             continue
-        out[row, 0] = mean_and_variance(mag[start:middle])[0] - mean_and_variance(mag[middle:stop])[0]
-        in_first, in_second = common_epochs(time[start:middle], time[middle:stop], pairing_days)
-        common[row] = len(in_first)
-        if len(in_first) < 2:
+        out[row, 0] = mean_and_variance(mag, start, middle)[0] - mean_and_variance(mag, middle, stop)[0]
+        count = _pair_epochs(time, mag, err, start, middle, stop, pairing_days, pairs)
+        common[row] = count
+        if count < 2:
             continue
-        common_time = time[start:middle][in_first]
-        first_mag, second_mag = mag[start:middle][in_first], mag[middle:stop][in_second]
-        first_err, second_err = err[start:middle][in_first], err[middle:stop][in_second]
-        colour = first_mag - second_mag
-        out[row, 1] = von_neumann_uneven(common_time, colour, mean_and_variance(colour)[1])
-        colour.sort()
-        out[row, 2] = percentile_of_sorted(colour, 75.0) - percentile_of_sorted(colour, 25.0)
-        out[row, 3], out[row, 4] = _stetson(first_mag, first_err, second_mag, second_err)
+        end = start + count
+        out[row, 1] = von_neumann_uneven(pairs[TIME], colour, start, end, mean_and_variance(colour, start, end)[1])
+        centre = weighted_mean(pairs[FIRST_MAG], pairs[FIRST_ERR], start, end)
+        other_centre = weighted_mean(pairs[SECOND_MAG], pairs[SECOND_ERR], start, end)
+        scale = count / (count - 1.0)
+        signed_roots = 0.0
+        absolute = 0.0
+        squares = 0.0
+        for i in range(start, end):
+            product = scale * (pairs[FIRST_MAG, i] - centre) / pairs[FIRST_ERR, i]
+            product *= (pairs[SECOND_MAG, i] - other_centre) / pairs[SECOND_ERR, i]
+            root = math.sqrt(abs(product))
+            signed_roots += root if product > 0.0 else -root
+            absolute += abs(product)
+            squares += product * product
+        out[row, 3] = signed_roots / count
+        out[row, 4] = out[row, 3] * absolute / math.sqrt(count * squares) / GAUSSIAN_STETSON_K

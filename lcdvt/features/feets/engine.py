@@ -13,7 +13,6 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from lcdvt.errors import SettingsError
-from lcdvt.features.families.two_band import common_epochs
 from lcdvt.features.gate import Curves, varies
 
 Correct = Callable[[Any, np.ndarray], float]
@@ -135,6 +134,23 @@ def colours(curves: Curves, bands: int, names: Iterable[str], pairing_days: floa
         wanted = names if len(in_first) > 2 else tuple(name for name in names if name == "Color")
         out[row, [names.index(name) for name in wanted]] = _measure(data, wanted)
     return out
+
+
+def common_epochs(first: np.ndarray, second: np.ndarray, pairing_days: float) -> tuple[list[int], list[int]]:
+    """Return the positions of times in two sorted arrays that lie no more than `pairing_days` apart, each used once."""
+    in_first, in_second = [], []
+    i = j = 0
+    while i < len(first) and j < len(second):
+        if first[i] < second[j] - pairing_days:
+            i += 1
+        elif first[i] > second[j] + pairing_days:
+            j += 1
+        else:
+            in_first.append(i)
+            in_second.append(j)
+            i += 1
+            j += 1
+    return in_first, in_second
 
 
 def _measure(data: dict[str, np.ndarray], names: tuple[str, ...]) -> list[float]:

@@ -11,8 +11,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from lcdvt.compiled.kernel import fast_part, kernel, part
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -61,30 +62,29 @@ class Bands(NamedTuple):
     max_harmonics: Integers
 
 
-@njit(cache=True, fastmath=True, forceinline=True)
+@fast_part
 def _moments(
-    c1: Floats, s1: Floats, w: Floats, y: Floats, highest: int, now: Floats, before: Floats, sums: Floats,
-    y_sums: Floats,
+    c1: Floats, s1: Floats, w: Floats, y: Floats, lo: int, hi: int, highest: int, now: Floats, before: Floats,
+    sums: Floats, y_sums: Floats,
 ) -> None:  # fmt: skip
     """Fill the sums of w cos kφ and w sin kφ, k ≤ 2 highest (rows of `sums`), and of w y cos kφ and w y sin kφ.
 
     Chebyshev's recurrence f(k + 1) = 2 cos φ f(k) − f(k − 1) holds for the weighted functions as well; two steps
     at a time halve the traffic with memory.
     """
-    n = c1.size
     sums[0, 0], sums[1, 0] = 1.0, 0.0
-    for part in range(2):
-        start = c1 if part == 0 else s1
+    for row in range(2):
+        start = c1 if row == 0 else s1
         total, y_total = 0.0, 0.0
-        for i in range(n):
+        for i in range(lo, hi):
             value = w[i] * start[i]
-            now[i], before[i] = value, w[i] if part == 0 else 0.0
+            now[i], before[i] = value, w[i] if row == 0 else 0.0
             total += value
             y_total += y[i] * value
-        sums[part, 1], y_sums[part, 1] = total, y_total
+        sums[row, 1], y_sums[row, 1] = total, y_total
         for k in range(2, 2 * highest + 1, 2):
             even, odd, y_even, y_odd = 0.0, 0.0, 0.0, 0.0
-            for i in range(n):
+            for i in range(lo, hi):
                 twice = 2.0 * c1[i]
                 u = twice * now[i] - before[i]
                 v = twice * u - now[i]
@@ -93,35 +93,34 @@ def _moments(
                 odd += v
                 y_even += y[i] * u
                 y_odd += y[i] * v
-            sums[part, k], sums[part, k + 1] = even, odd
-            y_sums[part, k], y_sums[part, k + 1] = y_even, y_odd
+            sums[row, k], sums[row, k + 1] = even, odd
+            y_sums[row, k], y_sums[row, k + 1] = y_even, y_odd
 
 
-@njit(cache=True)
+@part
 def _chain_reductions(
-    sums: Floats, y_sums: Floats, chain: Integers, length: int, factor: Floats, projected: Floats, reductions: Floats
+    sums: Floats, y_sums: Floats, chain: int, length: int, factor: Floats, projected: Floats, reductions: Floats
 ) -> int:  # fmt: skip
     """Fill the reduction of Σ w y² by each prefix of the chain; return how many harmonics the epochs determine.
 
     Rows alternate cosine and sine; the weighted means of the basis functions are projected out (floating mean).
     """
-    cos_w, sin_w = sums[0], sums[1]
     reductions[0] = 0.0
     total = 0.0
     for row in range(2 * length):
-        j, row_is_sine = chain[row // 2], row % 2 == 1
+        j, row_sine = CHAINS[chain, row // 2], row % 2
         for column in range(row + 1):
-            k, column_is_sine = chain[column // 2], column % 2 == 1
-            apart, together = abs(j - k), j + k
-            sine_apart = sin_w[apart] if j >= k else -sin_w[apart]
-            if row_is_sine and column_is_sine:
-                entry = 0.5 * (cos_w[apart] - cos_w[together]) - sin_w[j] * sin_w[k]
-            elif row_is_sine:
-                entry = 0.5 * (sin_w[together] + sine_apart) - sin_w[j] * cos_w[k]
-            elif column_is_sine:
-                entry = 0.5 * (sin_w[together] - sine_apart) - cos_w[j] * sin_w[k]
-            else:
-                entry = 0.5 * (cos_w[apart] + cos_w[together]) - cos_w[j] * cos_w[k]
+            k, column_sine = CHAINS[chain, column // 2], column % 2
+            # Products of two cosines or sines are made of cosines of sum and difference, mixed ones of sines.
+            kind = 0 if row_sine == column_sine else 1
+            apart = j - k if j >= k else k - j
+            difference = sums[kind, apart]
+            if kind == 1 and (j < k) != (row_sine == 0):
+                difference = -difference
+            together = sums[kind, j + k]
+            if row_sine == 1 and column_sine == 1:
+                together = -together
+            entry = 0.5 * (together + difference) - sums[row_sine, j] * sums[column_sine, k]
             for i in range(column):
                 entry -= factor[row, i] * factor[column, i]
             if column < row:
@@ -130,26 +129,16 @@ def _chain_reductions(
                 return row // 2
             else:
                 factor[row, row] = math.sqrt(entry)
-        value = y_sums[1 if row_is_sine else 0, j]
+        value = y_sums[row_sine, j]
         for i in range(row):
             value -= factor[row, i] * projected[i]
         projected[row] = value / factor[row, row]
-        total += projected[row] ** 2
-        if row_is_sine:
+        total += projected[row] * projected[row]
+        if row_sine == 1:
             reductions[row // 2 + 1] = total
     return length
 
 
-@njit(cache=True)
-def _harmonics_needed(highest: int, max_harmonics: int) -> int:
-    needed = min(highest, max_harmonics)
-    for chain in range(1, CHAINS.shape[0]):
-        if CHAIN_HIGHEST[chain] <= highest and CHAIN_SHORTEST[chain] <= max_harmonics:
-            needed = max(needed, CHAIN_HIGHEST[chain])
-    return needed
-
-
-@njit(cache=True)
 def fit_candidates(
     bands: Bands, frequencies: Floats, reaches: Floats, n_points: int, highest: int
 ) -> tuple[Floats, Floats, Floats]:
@@ -163,44 +152,76 @@ def fit_candidates(
     window
         Per candidate: the spectral window's power there, 0 to 1.
     """
-    t, w, y, bounds = bands.t, bands.w, bands.y, bands.bounds
+    best_frequency = np.zeros((len(frequencies), N_MODELS))
+    best_gain = np.full((len(frequencies), N_MODELS), -np.inf)
+    window = np.zeros(len(frequencies))
+    variance = np.add.reduceat(bands.w * bands.y**2, bands.bounds[:-1])
+    c1, s1, turn_c, turn_s, now, before = np.empty((6, len(bands.t)))
+    _fit_all(
+        bands.t, bands.w, bands.y, bands.bounds, bands.max_harmonics, variance, frequencies, reaches, n_points, highest,
+        c1, s1, turn_c, turn_s, now, before, *_scratch(), best_frequency, best_gain, window,
+    )  # fmt: skip
+    return best_frequency, best_gain, window
+
+
+def _scratch() -> tuple[Floats, ...]:
+    """Return the small arrays of a fit: sums, y_sums, factor, projected, reductions, and gains or solution."""
+    rows, width = 2 * HIGHEST_HARMONIC, 2 * HIGHEST_HARMONIC + 2
+    sums, y_sums = np.empty((2, 2, width))
+    return sums, y_sums, np.empty((rows, rows)), np.empty(rows), np.empty(HIGHEST_HARMONIC + 1), np.empty(rows)
+
+
+@kernel
+def _fit_all(
+    t: Floats, w: Floats, y: Floats, bounds: Integers, max_harmonics: Integers, variance: Floats, frequencies: Floats,
+    reaches: Floats, n_points: int, highest: int, c1: Floats, s1: Floats, turn_c: Floats, turn_s: Floats, now: Floats,
+    before: Floats, sums: Floats, y_sums: Floats, factor: Floats, projected: Floats, reductions: Floats,
+    gains: Floats, best_frequency: Floats, best_gain: Floats, window: Floats,
+) -> None:  # fmt: skip
     n, n_bands = t.size, bounds.size - 1
-    c1, s1, turn_c, turn_s, now, before = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    sums, y_sums = np.empty((2, 2 * HIGHEST_HARMONIC + 2)), np.empty((2, 2 * HIGHEST_HARMONIC + 2))
-    factor, projected = np.empty((2 * HIGHEST_HARMONIC, 2 * HIGHEST_HARMONIC)), np.empty(2 * HIGHEST_HARMONIC)
-    reductions, gains = np.empty(HIGHEST_HARMONIC + 1), np.empty(N_MODELS)
-    variance = np.empty(n_bands)
-    for b in range(n_bands):
-        lo, hi = bounds[b], bounds[b + 1]
-        variance[b] = np.sum(w[lo:hi] * y[lo:hi] ** 2)
-    best_frequency = np.zeros((frequencies.size, N_MODELS))
-    best_gain = np.full((frequencies.size, N_MODELS), -np.inf)
-    window = np.zeros(frequencies.size)
     step = 0.0
     for candidate in range(frequencies.size):
         lowest = frequencies[candidate] - reaches[candidate]
-        for i in range(n):
-            cycles = lowest * t[i]
-            phase = 2.0 * math.pi * (cycles - math.floor(cycles))
-            c1[i], s1[i] = math.cos(phase), math.sin(phase)
         if step != 2.0 * reaches[candidate] / (n_points - 1):
             # Candidates come in groups of equal reach, so this is rarely done again.
             step = 2.0 * reaches[candidate] / (n_points - 1)
             for i in range(n):
                 phase = 2.0 * math.pi * step * t[i]
                 turn_c[i], turn_s[i] = math.cos(phase), math.sin(phase)
+        for i in range(n):
+            cycles = lowest * t[i]
+            phase = 2.0 * math.pi * (cycles - math.floor(cycles))
+            c1[i], s1[i] = math.cos(phase), math.sin(phase)
         for point in range(n_points):
-            gains[:] = 0.0
+            for model in range(N_MODELS):
+                gains[model] = 0.0
             for b in range(n_bands):
-                lo, hi = bounds[b], bounds[b + 1]
-                needed = _harmonics_needed(highest, bands.max_harmonics[b])
-                _moments(c1[lo:hi], s1[lo:hi], w[lo:hi], y[lo:hi], needed, now[lo:hi], before[lo:hi], sums, y_sums)
+                lo, hi, most = bounds[b], bounds[b + 1], max_harmonics[b]
+                needed = most if most < highest else highest
+                for chain in range(1, CHAIN_HIGHEST.size):
+                    fits = CHAIN_HIGHEST[chain] <= highest and CHAIN_SHORTEST[chain] <= most
+                    if fits and CHAIN_HIGHEST[chain] > needed:
+                        needed = CHAIN_HIGHEST[chain]
+                _moments(c1, s1, w, y, lo, hi, needed, now, before, sums, y_sums)
                 if point == n_points // 2:
-                    window[candidate] += (sums[0, 1] ** 2 + sums[1, 1] ** 2) * (hi - lo) / n
-                _add_gains(
-                    sums, y_sums, highest, bands.max_harmonics[b], hi - lo, variance[b], factor, projected, reductions,
-                    gains,
-                )  # fmt: skip
+                    window[candidate] += (sums[0, 1] * sums[0, 1] + sums[1, 1] * sums[1, 1]) * (hi - lo) / n
+                for chain in range(CHAIN_HIGHEST.size):
+                    if chain > 0 and (CHAIN_HIGHEST[chain] > highest or CHAIN_SHORTEST[chain] > most):
+                        continue
+                    length = most if most < CHAIN_LENGTHS[chain] else CHAIN_LENGTHS[chain]
+                    if chain == 0 and highest < length:
+                        length = highest
+                    determined = _chain_reductions(sums, y_sums, chain, length, factor, projected, reductions)
+                    for model in range(N_MODELS):
+                        wanted = MODEL_HARMONICS[model]
+                        harmonics = determined if determined < wanted else wanted
+                        # Without its odd harmonics an even chain is another frequency's model.
+                        if MODEL_CHAINS[model] != chain or harmonics == 0 or (chain > 0 and harmonics < wanted):
+                            continue
+                        left = 1.0 - reductions[harmonics] / variance[b]
+                        if not left > 1.0 / LARGEST_GAIN_RATIO:
+                            left = 1.0 / LARGEST_GAIN_RATIO
+                        gains[model] -= 0.5 * (hi - lo) * math.log(left)
             for model in range(N_MODELS):
                 if gains[model] > best_gain[candidate, model]:
                     best_gain[candidate, model] = gains[model]
@@ -209,63 +230,51 @@ def fit_candidates(
                 turned = c1[i] * turn_c[i] - s1[i] * turn_s[i]
                 s1[i] = s1[i] * turn_c[i] + c1[i] * turn_s[i]
                 c1[i] = turned
-    return best_frequency, best_gain, window
 
 
-@njit(cache=True)
-def _add_gains(
-    sums: Floats, y_sums: Floats, highest: int, max_harmonics: int, n_epochs: int, variance: float, factor: Floats,
-    projected: Floats, reductions: Floats, gains: Floats,
-) -> None:  # fmt: skip
-    """Add one band's log-likelihood gains of all models at one frequency."""
-    for chain in range(CHAINS.shape[0]):
-        if chain > 0 and (CHAIN_HIGHEST[chain] > highest or CHAIN_SHORTEST[chain] > max_harmonics):
-            continue
-        length = min(CHAIN_LENGTHS[chain], max_harmonics)
-        if chain == 0:
-            length = min(length, highest)
-        determined = _chain_reductions(sums, y_sums, CHAINS[chain], length, factor, projected, reductions)
-        for model in range(N_MODELS):
-            harmonics = min(MODEL_HARMONICS[model], determined)
-            # Without its odd harmonics an even chain is another frequency's model.
-            if MODEL_CHAINS[model] != chain or harmonics == 0 or (chain > 0 and harmonics < MODEL_HARMONICS[model]):
-                continue
-            left = max(1.0 - reductions[harmonics] / variance, 1.0 / LARGEST_GAIN_RATIO)
-            gains[model] -= 0.5 * n_epochs * math.log(left)
-
-
-@njit(cache=True)
 def fit_model(bands: Bands, frequency: float, model: int) -> tuple[Floats, Floats]:
     """Return residuals (magnitudes) of one model at one frequency and the coefficients per band.
 
     Row b of the coefficients holds cosine and sine amplitude of harmonic k at 2k − 2 and 2k − 1.
     """
-    bounds = bands.bounds
-    chain, wanted = CHAINS[MODEL_CHAINS[model]], MODEL_HARMONICS[model]
-    n_bands = bounds.size - 1
     residuals = bands.y.copy()
-    coefficients = np.zeros((n_bands, 2 * HIGHEST_HARMONIC))
-    sums, y_sums = np.empty((2, 2 * HIGHEST_HARMONIC + 2)), np.empty((2, 2 * HIGHEST_HARMONIC + 2))
-    factor, projected = np.empty((2 * HIGHEST_HARMONIC, 2 * HIGHEST_HARMONIC)), np.empty(2 * HIGHEST_HARMONIC)
-    reductions, solution = np.empty(HIGHEST_HARMONIC + 1), np.empty(2 * HIGHEST_HARMONIC)
-    for b in range(n_bands):
+    coefficients = np.zeros((len(bands.bounds) - 1, 2 * HIGHEST_HARMONIC))
+    c1, s1, now, before = np.empty((4, len(bands.t)))
+    _fit_one(
+        bands.t, bands.w, bands.y, bands.bounds, bands.max_harmonics, frequency, model, c1, s1, now, before,
+        *_scratch(), residuals, coefficients,
+    )  # fmt: skip
+    return residuals, coefficients
+
+
+@kernel
+def _fit_one(
+    t: Floats, w: Floats, y: Floats, bounds: Integers, max_harmonics: Integers, frequency: float, model: int,
+    c1: Floats, s1: Floats, now: Floats, before: Floats, sums: Floats, y_sums: Floats, factor: Floats,
+    projected: Floats, reductions: Floats, solution: Floats, residuals: Floats, coefficients: Floats,
+) -> None:  # fmt: skip
+    chain, wanted = MODEL_CHAINS[model], MODEL_HARMONICS[model]
+    for i in range(t.size):
+        cycles = frequency * t[i]
+        phase = 2.0 * math.pi * (cycles - math.floor(cycles))
+        c1[i], s1[i] = math.cos(phase), math.sin(phase)
+    for b in range(bounds.size - 1):
         lo, hi = bounds[b], bounds[b + 1]
-        phases = 2.0 * math.pi * ((frequency * bands.t[lo:hi]) % 1.0)
-        w = bands.w[lo:hi]
-        now, before = np.empty(hi - lo), np.empty(hi - lo)
-        _moments(np.cos(phases), np.sin(phases), w, bands.y[lo:hi], HIGHEST_HARMONIC, now, before, sums, y_sums)
-        length = min(wanted, bands.max_harmonics[b])
+        _moments(c1, s1, w, y, lo, hi, MODEL_HIGHEST[model], now, before, sums, y_sums)
+        length = wanted if wanted < max_harmonics[b] else max_harmonics[b]
         determined = _chain_reductions(sums, y_sums, chain, length, factor, projected, reductions)
-        for row in range(2 * determined - 1, -1, -1):
+        for turn in range(2 * determined):
+            row = 2 * determined - 1 - turn
             value = projected[row]
             for i in range(row + 1, 2 * determined):
                 value -= factor[i, row] * solution[i]
             solution[row] = value / factor[row, row]
         for position in range(determined):
-            k = chain[position]
+            k = CHAINS[chain, position]
             cosine, sine = solution[2 * position], solution[2 * position + 1]
             coefficients[b, 2 * k - 2], coefficients[b, 2 * k - 1] = cosine, sine
             for i in range(lo, hi):
-                phase = k * phases[i - lo]
-                residuals[i] -= cosine * (math.cos(phase) - sums[0, k]) + sine * (math.sin(phase) - sums[1, k])
-    return residuals, coefficients
+                c, s = c1[i], s1[i]
+                for _ in range(k - 1):
+                    c, s = c * c1[i] - s * s1[i], s * c1[i] + c * s1[i]
+                residuals[i] -= cosine * (c - sums[0, k]) + sine * (s - sums[1, k])

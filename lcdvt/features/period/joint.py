@@ -10,8 +10,8 @@ from typing import Final
 import numpy as np
 
 from lcdvt.features.config import FeatureConfig
-from lcdvt.features.families.all_bands import amplitude_slope
-from lcdvt.features.families.joint_curve import fit_joint_curve
+from lcdvt.features.families.all_bands import amplitude_slopes
+from lcdvt.features.families.joint_curve import fit_joint_curves
 from lcdvt.features.gate import Curves, varies
 from lcdvt.features.period.fit import Floats
 from lcdvt.features.period.scan import SIDEREAL_DAY, SOLAR_DAY
@@ -65,8 +65,10 @@ def search_joint_periods(curves: Curves, config: FeatureConfig) -> list[PeriodRe
 def _well_sampled(curves: Curves, bounds: np.ndarray, wavelengths: Floats, config: FeatureConfig) -> PeriodResult:
     """Search the joined curve, amplitudes brought to 600 nm, and let templates judge between daily aliases."""
     period_range = config.period_range or (0.0, 0.0)
-    curve = fit_joint_curve(curves.time, curves.mag, curves.err, bounds, config.error_scale, config.error_floor)
-    slope = amplitude_slope(curve, wavelengths)
+    part = slice(bounds[0], bounds[-1])
+    star = Curves(curves.time[part], curves.mag[part], curves.err[part], bounds - bounds[0])
+    curve = fit_joint_curves(star, len(wavelengths), config.error_scale, config.error_floor)
+    slope = float(amplitude_slopes(curve, wavelengths)[0])
     scale = (wavelengths / REFERENCE_WAVELENGTH) ** (slope if math.isfinite(slope) else EXPECTED_SLOPE)
     scale[~np.isfinite(scale)] = 1.0
     time = curve.time

@@ -6,12 +6,16 @@ frequency's harmonics lies on the same grid: sums of P(f) + P(2f) + … find nar
 spread over many harmonics, at no further transform.
 """
 
+import math
+
 import nifty_ls
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from lcdvt.compiled.kernel import fast_kernel, kernel, part
+
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 # Below this many epochs a compiled sum is faster than a non-uniform FFT whatever the grid's length.
 DIRECT_SUM_EPOCHS = 40
@@ -24,6 +28,14 @@ SOLAR_DAY = 1.0
 SIDEREAL_DAY = 1.00273791
 YEAR = 1.0 / 365.25
 HARMONICS_SUMMED = 6
+ALIAS_SHIFTS = np.array((SOLAR_DAY, SIDEREAL_DAY, 2.0 * SOLAR_DAY, 2.0 * SIDEREAL_DAY, YEAR))
+# How many of the strongest peaks come with their aliases.
+ALIASED_PEAKS = 3
+# Of each harmonic sum, so many peaks come with their third, double and half.
+LEADING_PEAKS = 2
+# What a parent's frequency is multiplied with, and how far to look around it, in steps of the grid.
+RELATIVES = np.array(((1.0 / 3.0, 0.4), (2.0, 1.2), (0.5, 0.5)))
+ALIAS_RELATIVES = np.array(((0.5, 0.5), (1.0, 1.0)))
 
 
 def scan_score(times: list[Floats], mags: list[Floats], weights: list[Floats], df: float, n_grid: int) -> Floats:
@@ -45,32 +57,46 @@ def scan_score(times: list[Floats], mags: list[Floats], weights: list[Floats], d
     return score
 
 
-@njit(cache=True)
+@kernel
 def _add_power(score: Floats, power: Floats, n_epochs: float) -> None:
     highest = 0.0
     for i in range(power.size):
         # A frequency at which the epochs determine no sine gives 0/0 there.
-        power[i] = min(max(power[i], 0.0), 1.0) if np.isfinite(power[i]) else 0.0
-        highest = max(highest, power[i])
-    scale = n_epochs / (1.0 - min(highest, 0.98))
+        value = power[i]
+        if not 0.0 < value < np.inf:
+            value = 0.0
+        elif value > 1.0:
+            value = 1.0
+        power[i] = value
+        if value > highest:
+            highest = value
+    scale = n_epochs / (1.0 - (highest if highest < 0.98 else 0.98))
     for i in range(power.size):
-        score[i + 1] += scale * power[i]
+        score[i + 1] += power[i] * scale
 
 
-@njit(cache=True, fastmath=True, forceinline=True)
 def _direct_power(t: Floats, y: Floats, w: Floats, df: float, n_grid: int) -> Floats:
     """Return the floating-mean Lomb–Scargle power at df, 2 df, … (Zechmeister & Kürster 2009, eq. 5)."""
-    n = t.size
     power = np.zeros(n_grid)
-    turn_c, turn_s = np.cos(2.0 * np.pi * df * t), np.sin(2.0 * np.pi * df * t)
-    c, s = np.ones(n), np.zeros(n)
-    variance = np.sum(w * y * y)
-    for i in range(n_grid):
+    turn = 2.0 * np.pi * df * t
+    _fill_direct_power(
+        t, y, w, df, float(np.sum(w * y * y)), np.cos(turn), np.sin(turn), np.empty(t.size), np.empty(t.size), power
+    )
+    return power
+
+
+@fast_kernel
+def _fill_direct_power(
+    t: Floats, y: Floats, w: Floats, df: float, variance: float, turn_c: Floats, turn_s: Floats, c: Floats, s: Floats,
+    power: Floats,
+) -> None:  # fmt: skip
+    n = t.size
+    for i in range(power.size):
         if i % RECURRENCE_LENGTH == 0:
             for j in range(n):
                 cycles = (i + 1) * df * t[j]
-                phase = 2.0 * np.pi * (cycles - np.floor(cycles))
-                c[j], s[j] = np.cos(phase), np.sin(phase)
+                phase = 2.0 * math.pi * (cycles - math.floor(cycles))
+                c[j], s[j] = math.cos(phase), math.sin(phase)
         sum_c, sum_s, sum_yc, sum_ys, sum_cc, sum_cs = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         for j in range(n):
             cj, sj, wj = c[j], s[j], w[j]
@@ -87,11 +113,10 @@ def _direct_power(t: Floats, y: Floats, w: Floats, df: float, n_grid: int) -> Fl
         cs = sum_cs - sum_c * sum_s
         determinant = cc * ss - cs * cs
         if determinant > 1e-9:
-            power[i] = (ss * sum_yc**2 + cc * sum_ys**2 - 2.0 * cs * sum_yc * sum_ys) / (determinant * variance)
-    return power
+            explained = ss * sum_yc * sum_yc + cc * sum_ys * sum_ys - 2.0 * cs * sum_yc * sum_ys
+            power[i] = explained / (determinant * variance)
 
 
-@njit(cache=True)
 def candidate_frequencies(
     score: Floats, df: float, first: int, samples_per_peak: int, n_peaks: int, n_harmonic_peaks: int
 ) -> tuple[Floats, Floats]:
@@ -101,72 +126,29 @@ def candidate_frequencies(
     they turn into when the sampling repeats nightly or yearly (and with half of that: a binary's half period is
     aliased just as well).
     """
-    peaks = _highest_peaks(score, first, samples_per_peak, n_peaks)
-    harmonic_peaks, leading = _harmonic_sum_peaks(score, first, samples_per_peak, n_harmonic_peaks)
-    seeds = np.concatenate((peaks, harmonic_peaks)) * df
-    parents = np.concatenate((peaks[: n_peaks // 2], leading)) * df
-    aliases = np.array((SOLAR_DAY, SIDEREAL_DAY, 2.0 * SOLAR_DAY, 2.0 * SIDEREAL_DAY, YEAR))
-    n_aliased = min(3, peaks.size)
-    capacity = seeds.size + 3 * parents.size + 4 * n_aliased * aliases.size
-    frequencies, reaches = np.empty(capacity), np.empty(capacity)
-    lowest, highest = first * df, (score.size - 1) * df
-    count = 0
-    for f in seeds:
-        count = _append(frequencies, reaches, count, f, 0.8 * df, lowest, highest)
-    for factor, reach in ((1.0 / 3.0, 0.4 * df), (2.0, 1.2 * df), (0.5, 0.5 * df)):
-        for f in parents:
-            count = _append(frequencies, reaches, count, factor * f, reach, lowest, highest)
-    for factor, reach in ((0.5, 0.5 * df), (1.0, df)):
-        for i in range(n_aliased):
-            for shift in aliases:
-                for f in (peaks[i] * df + shift, abs(peaks[i] * df - shift)):
-                    count = _append(frequencies, reaches, count, factor * f, reach, lowest, highest)
+    sums = HARMONICS_SUMMED // 2
+    n_seeds = n_peaks + sums * n_harmonic_peaks
+    n_parents = n_peaks // 2 + sums * LEADING_PEAKS
+    room = n_seeds + len(RELATIVES) * n_parents + len(ALIAS_RELATIVES) * ALIASED_PEAKS * 2 * len(ALIAS_SHIFTS)
+    frequencies, reaches = np.empty(room), np.empty(room)
+    heights, places = np.empty(4 * max(n_peaks, n_harmonic_peaks)), np.empty((2, n_seeds), dtype=np.int64)
+    count = _fill_candidates(
+        score, score.copy(), float(score.mean()), df, first, samples_per_peak, n_peaks, n_harmonic_peaks, heights,
+        np.empty(heights.size, dtype=np.int64), places, frequencies, reaches,
+    )  # fmt: skip
     return frequencies[:count], reaches[:count]
 
 
-@njit(cache=True)
-def _append(
-    frequencies: Floats, reaches: Floats, count: int, f: float, reach: float, lowest: float, highest: float
-) -> int:
-    if not lowest <= f <= highest:
-        return count
-    for i in range(count):
-        if abs(frequencies[i] - f) < 0.5 * min(reaches[i], reach):
-            return count
-    frequencies[count] = f
-    reaches[count] = reach
-    return count + 1
-
-
-@njit(cache=True)
-def _harmonic_sum_peaks(
-    score: Floats, first: int, samples_per_peak: int, n_peaks: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the highest peaks of the sums over 2, 4 and 6 harmonics, and the two highest of each sum."""
-    last = score.size - 1
-    mean = score.mean()
-    total = score.copy()
-    found, leading = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    for harmonic in range(2, HARMONICS_SUMMED + 1):
-        for i in range(first, last // harmonic + 1):
-            k = i * harmonic
-            # A frequency half a step off the grid is `harmonic` half steps off at its harmonic: look beside it.
-            beside = max(score[k], score[k - 1], score[min(k + 1, last)])
-            # The highest of three noise samples lies about half a mean above the mean.
-            total[i] += beside - 1.5 * mean
-        if harmonic % 2 == 0:
-            peaks = _highest_peaks(total, first, samples_per_peak, n_peaks)
-            found = np.concatenate((found, peaks))
-            leading = np.concatenate((leading, peaks[:2]))
-    return found, leading
-
-
-@njit(cache=True)
-def _highest_peaks(score: Floats, first: int, separation: int, n_peaks: int) -> NDArray[np.int64]:
-    """Return the highest local maxima at least `separation` samples apart, highest first."""
+@part
+def _highest_peaks(
+    score: Floats, first: int, separation: int, n_peaks: int, heights: Floats, places: Integers, chosen: Integers,
+    begin: int,
+) -> int:  # fmt: skip
+    """Fill the highest local maxima at least `separation` samples apart, highest first; return where they end."""
     # Side lobes closer than the separation use up places, so several times as many maxima are kept at first.
     capacity = 4 * n_peaks
-    heights, places = np.full(capacity, -np.inf), np.zeros(capacity, dtype=np.int64)
+    for j in range(capacity):
+        heights[j] = -np.inf
     size = score.size
     for i in range(first, size):
         h = score[i]
@@ -179,15 +161,80 @@ def _highest_peaks(score: Floats, first: int, separation: int, n_peaks: int) -> 
             heights[j], places[j] = heights[j - 1], places[j - 1]
             j -= 1
         heights[j], places[j] = h, i
-    chosen = np.empty(n_peaks, dtype=np.int64)
-    count = 0
+    end = begin
     for j in range(capacity):
-        if heights[j] == -np.inf or count == n_peaks:
+        if heights[j] == -np.inf or end == begin + n_peaks:
             break
-        apart = True
-        for k in range(count):
-            apart = apart and abs(chosen[k] - places[j]) > separation
-        if apart:
-            chosen[count] = places[j]
-            count += 1
-    return chosen[:count]
+        is_apart = True
+        for k in range(begin, end):
+            is_apart = is_apart and abs(chosen[k] - places[j]) > separation
+        if is_apart:
+            chosen[end] = places[j]
+            end += 1
+    return end
+
+
+@part
+def _append(
+    frequencies: Floats, reaches: Floats, count: int, f: float, reach: float, lowest: float, highest: float
+) -> int:
+    if not lowest <= f <= highest:
+        return count
+    for i in range(count):
+        nearer = reaches[i] if reaches[i] < reach else reach
+        if abs(frequencies[i] - f) < 0.5 * nearer:
+            return count
+    frequencies[count] = f
+    reaches[count] = reach
+    return count + 1
+
+
+@kernel
+def _fill_candidates(
+    score: Floats, total: Floats, mean: float, df: float, first: int, separation: int, n_peaks: int,
+    n_harmonic_peaks: int, heights: Floats, places: Integers, found: Integers, frequencies: Floats, reaches: Floats,
+) -> np.int64:  # fmt: skip
+    """Fill frequencies and reaches; return how many. The rows of `found` are all peaks, and those with relatives."""
+    seeds, parents = found[0], found[1]
+    last = score.size - 1
+    n_seeds, n_parents, strongest = np.int64(0), np.int64(0), np.int64(0)
+    # The score itself, then the sums over 2, 4 and 6 harmonics.
+    for harmonic in range(1, HARMONICS_SUMMED + 1):
+        for i in range(first, last // harmonic + 1 if harmonic > 1 else first):
+            k = i * harmonic
+            # A frequency half a step off the grid is `harmonic` half steps off at its harmonic: look beside it.
+            beside = score[k]
+            if score[k - 1] > beside:
+                beside = score[k - 1]
+            if k < last and score[k + 1] > beside:
+                beside = score[k + 1]
+            # The highest of three noise samples lies about half a mean above the mean.
+            total[i] += beside - 1.5 * mean
+        if harmonic > 1 and harmonic % 2 == 1:
+            continue
+        wanted = n_peaks if harmonic == 1 else n_harmonic_peaks
+        end = _highest_peaks(total, first, separation, wanted, heights, places, seeds, n_seeds)
+        leading = n_peaks // 2 if harmonic == 1 else LEADING_PEAKS
+        for k in range(n_seeds, end):
+            if k < n_seeds + leading:
+                parents[n_parents] = seeds[k]
+                n_parents += 1
+        n_seeds = end
+        if harmonic == 1:
+            strongest = end if end < ALIASED_PEAKS else np.int64(ALIASED_PEAKS)
+    lowest, highest = first * df, last * df
+    count = np.int64(0)
+    for k in range(n_seeds):
+        count = _append(frequencies, reaches, count, seeds[k] * df, 0.8 * df, lowest, highest)
+    for relative in range(RELATIVES.shape[0]):
+        for k in range(n_parents):
+            f, reach = RELATIVES[relative, 0] * (parents[k] * df), RELATIVES[relative, 1] * df
+            count = _append(frequencies, reaches, count, f, reach, lowest, highest)
+    for relative in range(ALIAS_RELATIVES.shape[0]):
+        for k in range(strongest):
+            for shift in range(2 * ALIAS_SHIFTS.size):
+                step = ALIAS_SHIFTS[shift // 2]
+                f = abs(seeds[k] * df + (step if shift % 2 == 0 else -step))
+                f, reach = ALIAS_RELATIVES[relative, 0] * f, ALIAS_RELATIVES[relative, 1] * df
+                count = _append(frequencies, reaches, count, f, reach, lowest, highest)
+    return count

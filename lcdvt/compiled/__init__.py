@@ -1,0 +1,1 @@
+"""Compiled functions: how they are declared, kept on disk, and compiled ahead."""

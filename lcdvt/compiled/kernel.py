@@ -1,0 +1,75 @@
+"""How a compiled function is declared.
+
+A compiled function costs most where nobody looks: before its first call. numba types and lowers every operation, and
+every numpy function in it is itself a program in Python to be compiled: a sort, a median or a slice set to an
+expression costs more than a page of plain arithmetic. So kernels are loops over flat arrays; what numpy does well, as
+sorting, it does before they are called; and one kernel does a whole family of features, because each way in from
+Python has a price too. A literal number as an argument makes numba compile the called part for that number alone, so
+numbers are passed in variables or constant arrays. `benchmarks/start.py --functions` prints what each costs.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numba
+
+from lcdvt.compiled.cache import kernels_folder
+
+Function = Callable[..., Any]
+
+# Sums may be reordered (SIMD); NaN and infinity keep their meaning. A part that may do so is also inlined by force:
+# compiled on its own and again within its caller it would sum in two orders, and the process that compiles would differ
+# in the last digit from all those that find the kernels on disk.
+REORDERED_SUMS: Final = {"reassoc", "contract", "arcp", "nsz"}
+
+KERNELS: Final[list[Any]] = []
+"""All kernels of the modules that were imported."""
+
+# Their types leave out what is used here.
+_njit: Final[Any] = numba.njit
+_config: Final[Any] = numba.config
+_LEAN: Final[dict[str, Any]] = {"error_model": "numpy", "no_cfunc_wrapper": True}
+_PART: Final[dict[str, Any]] = {**_LEAN, "no_cpython_wrapper": True}
+
+
+def _declare(function: Function, **options: Any) -> Any:
+    folder = kernels_folder()
+    elsewhere = _config.CACHE_DIR
+    # numba asks where to keep a function when it is declared; other packages keep theirs where they did.
+    _config.CACHE_DIR = str(folder or "")
+    try:
+        compiled = _njit(cache=folder is not None, **_LEAN, **options)(function)
+    finally:
+        _config.CACHE_DIR = elsewhere
+    KERNELS.append(compiled)
+    return compiled
+
+
+def kernel(function: Function) -> Any:
+    """Declare a function that Python calls: compiled once, kept on disk."""
+    return _declare(function)
+
+
+def fast_kernel(function: Function) -> Any:
+    """Declare a kernel whose sums may be reordered, all of them."""
+    return _declare(function, fastmath=REORDERED_SUMS)
+
+
+def part(function: Function) -> Any:
+    """Declare a function that only kernels call: kept within them, without a way in from Python."""
+    return _njit(**_PART)(function)
+
+
+def inlined_part(function: Function) -> Any:
+    """Declare a part so small, or so often run, that calling it would cost more than what it does."""
+    return _njit(**_PART, forceinline=True)(function)
+
+
+def fast_part(function: Function) -> Any:
+    """Declare a part whose sums may be reordered."""
+    return _njit(**_PART, forceinline=True, fastmath=REORDERED_SUMS)(function)
+
+
+def number_compiled() -> int:
+    """Return how many kernels are compiled in this process."""
+    return sum(bool(each.signatures) for each in KERNELS)
