@@ -13,8 +13,8 @@ LONGEST = 60
 HEAD = """# Licences
 
 What each package of the pinned environment (`constraints.txt`) says of its licence; made by
-`python docs/make_licences.py` in the environment that `make docs` installs. lcdvt itself needs those of `dependencies` in
-pyproject.toml and what these bring along; the others are for tests, notebooks, documentation and extras.
+`python docs/make_licences.py` in the environment that `make docs` installs. lcdvt itself needs those of `dependencies`
+in pyproject.toml and what these bring along; the others are for tests, notebooks, documentation and extras.
 
 | package | version | licence |
 |---|---|---|
@@ -22,7 +22,7 @@ pyproject.toml and what these bring along; the others are for tests, notebooks, 
 
 
 def licence(name: str) -> str:
-    """Return what a package calls its licence: by its SPDX name, else by classifier, else the first line of its text."""
+    """Return what a package calls its licence: its SPDX name, else its classifiers, else the first line of its text."""
     try:
         about = metadata(name)
     except PackageNotFoundError:

@@ -109,9 +109,9 @@ class Desk:
             found = suggest(
                 self.run_folder, self.n, unlabelled=self.unlabelled, fewer=True, seed=self.seed, data=self.data
             )  # fmt: skip
-            told = [OBJECT_ID, "why", "predicted", "probability"]
-            rows = found.stars[told].itertuples(index=False, name=None)
-            self.queue = [dict(zip(("id", *told[1:]), row, strict=True)) for row in rows]
+            shown = {"id": OBJECT_ID, "why": "why", "predicted": "predicted", "probability": "probability"}
+            stars = found.stars.to_dict(orient="records")
+            self.queue = [{key: star[column] for key, column in shown.items()} for star in stars]
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -220,8 +220,8 @@ class Desk:
                 model={name: value for name, value in (said or {}).items() if name != "in_draw"},
             )
             self.answers.add(record)
-            saved = self.answers.log.answers[key]  # one of the same key was there already and stays
-            return {"saved": key, "star": star, "answer": _as_shown(saved), "answers": len(self.answers.log.verdicts())}
+            saved, answered = self.answers.log.answers[key], len(self.answers.log.verdicts())
+            return {"saved": key, "star": star, "answer": _as_shown(saved), "answers": answered}
 
     def undo(self, given: dict[str, Any]) -> dict[str, Any]:
         """Take this person's last answer back; the same key again is the same undo."""
