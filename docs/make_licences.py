@@ -13,7 +13,7 @@ LONGEST = 60
 HEAD = """# Licences
 
 What each package of the pinned environment (`constraints.txt`) says of its licence; made by
-`python docs/make_licences.py` in the environment that `make docs` installs. lcdvt itself needs those of `dependencies`
+`python docs/make_licences.py` in the environment with every extra. lcdvt itself needs those of `dependencies`
 in pyproject.toml and what these bring along; the others are for tests, notebooks, documentation and extras.
 
 | package | version | licence |
