@@ -109,8 +109,9 @@ class Desk:
             found = suggest(
                 self.run_folder, self.n, unlabelled=self.unlabelled, fewer=True, seed=self.seed, data=self.data
             )  # fmt: skip
-            stars = found.stars[[OBJECT_ID, "why", "predicted", "probability"]].to_dict(orient="records")
-            self.queue = [{"id": star.pop(OBJECT_ID), **star} for star in stars]
+            shown = {"id": OBJECT_ID, "why": "why", "predicted": "predicted", "probability": "probability"}
+            stars = found.stars.to_dict(orient="records")
+            self.queue = [{key: star[column] for key, column in shown.items()} for star in stars]
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -218,8 +219,9 @@ class Desk:
                 run=self.view.name if self.view else None,
                 model={name: value for name, value in (said or {}).items() if name != "in_draw"},
             )
-            saved = self.answers.add(record)
-            return {"saved": key, "star": star, "answer": _as_shown(saved), "answers": len(self.answers.log.verdicts())}
+            self.answers.add(record)
+            saved, answered = self.answers.log.answers[key], len(self.answers.log.verdicts())
+            return {"saved": key, "star": star, "answer": _as_shown(saved), "answers": answered}
 
     def undo(self, given: dict[str, Any]) -> dict[str, Any]:
         """Take this person's last answer back; the same key again is the same undo."""

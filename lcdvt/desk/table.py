@@ -234,9 +234,9 @@ class StarTable:
             values = np.max([column.to_numpy() for column in table.columns], axis=0)[kept]
         else:
             column = rows.dataset.to_table(columns=[query.sort])[query.sort]
-            if pa.types.is_string(column.type):
+            if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
                 way = "descending" if query.descending else "ascending"
-                order = pc.sort_indices(column.take(pa.array(kept)), sort_keys=[("", way)], null_placement="at_end")
+                order = pc.array_sort_indices(column.take(pa.array(kept)).combine_chunks(), order=way)
                 return kept[order.to_numpy()]
             values = column.to_numpy()[kept].astype(float)
         # missing values come last, whichever way the others are sorted
@@ -255,7 +255,7 @@ class StarTable:
             wanted = holds if wanted is None else wanted & holds
         ids = self.objects.dataset.to_table(columns=[OBJECT_ID], filter=wanted)[OBJECT_ID]
         own = rows.dataset.to_table(columns=[OBJECT_ID])[OBJECT_ID]
-        return np.flatnonzero(pc.is_in(own, value_set=ids.combine_chunks()).to_numpy()).astype(np.int32)
+        return np.flatnonzero(pc.is_in(own, value_set=ids.combine_chunks().cast(own.type)).to_numpy()).astype(np.int32)
 
 
 def _as_json(value: Any) -> Any:

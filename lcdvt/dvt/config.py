@@ -42,7 +42,7 @@ class EyesConfig:
     """
 
     thresholds: int = 7
-    half_width: float = 0.1
+    half_width: float = 0.05
     smallest_leaf: int = 10
 
     def __post_init__(self) -> None:

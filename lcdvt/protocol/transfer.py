@@ -208,7 +208,7 @@ def plan_transfer(sources: Sequence[str], target: str, labels: str, options: Tra
     if options.labels_from is not None and not given:
         raise SettingsError(f"labels_from={options.labels_from}: nobody has named the class of a star there yet.")
     place.check_free()
-    dataset, left_out = put_together(surveys, options.classes, given, target_needs_labels=not is_unsupervised)
+    dataset, left_out = put_together(surveys, options.classes, given, target_needs_labels=target_budget != NO_LABEL)
     catalogued, answered = without_answers(dataset, surveys[-1], given)
     if given and not (catalogued.y[catalogued.rows_of(len(sources))] != UNLABELLED).any():
         target_budget = NO_LABEL  # all labels of the target are answers
@@ -269,6 +269,8 @@ def put_together(
             raise DatasetError(f"{survey.name} has no labels: ingest it with catalog=FILE, or choose another survey.")
     at_source, target = set.union(*known[:-1]), surveys[-1].name
     at_target = known[-1] or at_source
+    if answers and classes is not None and not target_needs_labels:
+        at_target = at_target | at_source  # people may not have come to every class yet
     shared = sorted(at_source & at_target)
     for name in classes or ():
         if name not in shared:

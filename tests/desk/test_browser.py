@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from helpers.desks import command, make_run
+from helpers.desks import command
 from helpers.headless_browser import Browser, find_browser, headless_browser
 
 from lcdvt.workspace.answers import answers_path, read_answers
@@ -36,10 +36,8 @@ TOO_WIDE = """
 
 
 @pytest.fixture(scope="module")
-def data(two_surveys, tmp_path_factory) -> Path:
-    data = shutil.copytree(two_surveys, tmp_path_factory.mktemp("pages") / "data")
-    make_run(data)
-    return data
+def data(with_run, tmp_path_factory) -> Path:
+    return shutil.copytree(with_run, tmp_path_factory.mktemp("pages") / "data")
 
 
 @pytest.fixture(scope="module")

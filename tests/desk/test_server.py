@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from helpers.desks import Client, command, make_run, served
+from helpers.desks import Client, command, served
 
 import lcdvt
 from lcdvt.desk.server import LARGEST_BODY, Guard, loopback_socket
@@ -26,16 +26,15 @@ STRANGE = "<script>alert(1)</script>/../../etc/passwd?x=&y"
 
 
 @pytest.fixture(scope="module")
-def data(two_surveys, tmp_path_factory) -> Path:
+def data(with_run, tmp_path_factory) -> Path:
     """Two surveys, of which `new` has a star of a strange name, and a run."""
-    data = shutil.copytree(two_surveys, tmp_path_factory.mktemp("desk") / "data")
-    objects = pd.read_parquet(data / "new" / "objects.parquet")
-    plain = objects["object_id"].iloc[0]
-    for path in [data / "new" / "objects.parquet", *(data / "new").glob("*/part-*.parquet")]:
+    data = shutil.copytree(with_run, tmp_path_factory.mktemp("server") / "data")
+    plain = pd.read_parquet(data / "new" / "objects.parquet")["object_id"].iloc[0]
+    parts = (data / "new").glob("*/part-*.parquet")
+    for path in [data / "new" / "objects.parquet", data / "runs" / "run" / "predictions.parquet", *parts]:
         table = pd.read_parquet(path)
         table["object_id"] = table["object_id"].replace(plain, STRANGE)
         table.to_parquet(path)
-    make_run(data)
     return data
 
 

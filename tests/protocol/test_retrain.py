@@ -4,15 +4,22 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 import lcdvt
+from lcdvt.dataset.dataset import UNLABELLED
 from lcdvt.errors import LcdvtError, SettingsError
+from lcdvt.protocol.carry_out import RunPlace
+from lcdvt.protocol.plan import TransferOptions
 from lcdvt.protocol.retrain import next_name, retrain
+from lcdvt.protocol.transfer import plan_transfer
 from lcdvt.workspace.answers import Answer, AnswerFile, answers_path
+
+pytestmark = pytest.mark.slow
 
 QUICK = {"members": 2, "repeats": 1, "steps": 20, "preset": "tied", "rows": [], "jobs": 1}
 
@@ -70,16 +77,17 @@ def test_no_answered_star_is_scored_and_the_table_says_so(data, again):
     assert after.settings()["labels_from"]["stars"] == 9
 
 
-def test_a_run_is_made_again_with_the_workspaces_answers(data, again):
-    steps: list[str] = []
-    made = retrain("run", data=data, progress=lambda done, total, note="": steps.append(note))
-    assert made.name == "run-round-1"
+def test_a_run_is_made_again_with_the_workspaces_answers(data, again, lcdvt_here):
+    done = lcdvt_here("label", "run", "--retrain", "--data", data)
+    assert done.returncode == 0
+    assert "answers of people" in done.stdout
+    assert "lcdvt label run-round-1" in done.stdout
+    made = lcdvt.open_run("run-round-1", data)
     assert made.settings()["previous"] == "run"
     assert made.settings()["preset"] == "tied"
     assert made.config() == again.config()
-    # the same labels, seeds and model as the first draw of the command that was typed out
+    # the same labels, seeds and model as the command that was typed out
     pd.testing.assert_frame_equal(made.predictions(), again.predictions())
-    assert any("step 20 of 20" in note for note in steps)
     assert next_name("run", data) == next_name("run-round-1", data) == "run-round-2"
 
 
@@ -92,23 +100,33 @@ def test_nothing_that_was_looked_at_is_suggested_again(data, again):
 
 def test_answers_alone_teach_where_the_catalogue_keeps_its_labels_back(data, tmp_path):
     copy = shutil.copytree(data, tmp_path / "data")
-    run = lcdvt.open_run("run", copy)
-    truth = run.predictions().set_index("object_id")["label"]
+    truth = lcdvt.open_run("run", copy).predictions().set_index("object_id")["label"]
     file = AnswerFile(answers_path("new", copy), "new")
     for number, (star, label) in enumerate(truth.groupby(truth).head(2).items()):
         file.add(Answer(f"more{number}", str(star), label, who="ann"))
-    file_path = answers_path("new", copy)
-    options = QUICK | {"steps": 2}
-    only = lcdvt.transfer("old", "new", "0", labels_from=file_path, data=copy, name="only", **options)
-    drawn = only.predictions().query("in_draw")
-    assert set(drawn["object_id"]) == set(file.log.labels()) - {k for k, v in file.log.labels().items() if v == "OTHER"}
-    assert only.settings()["labels"] == "0"
+    given = {star: label for star, label in file.log.labels().items() if label != "OTHER"}
+    options = TransferOptions(members=2, repeats=1, rows=(), labels_from=file.path)
+
+    def planned(labels: str) -> tuple[dict[str, str], int]:
+        plan = plan_transfer(["old"], "new", labels, options, RunPlace("planned", copy))
+        task = plan.tasks[0]
+        rows = task.dataset.rows_of(1) & (task.drawn != UNLABELLED)
+        assert plan.settings["labels"] == "0"
+        names = [task.dataset.classes[number] for number in task.drawn[rows]]
+        return dict(zip(task.dataset.object_ids[rows], names, strict=True)), int(task.scored.sum())
+
+    assert planned("0") == (given, len(truth) - len(file.log.labels()))
     # a survey without any label of its own
     objects = pd.read_parquet(copy / "new" / "objects.parquet").assign(label=None, survey_label=None)
     objects.to_parquet(copy / "new" / "objects.parquet")
-    bare = lcdvt.transfer("old", "new", "1%", labels_from=file_path, data=copy, name="bare", **options)
-    assert bare.table() is None
-    assert set(bare.predictions().query("in_draw")["object_id"]) == set(drawn["object_id"])
+    assert planned("1%") == (given, 0)
+    # a run that began without any label keeps all its classes, though people have named one of them only
+    file.path.unlink()
+    file = AnswerFile(file.path, "new")
+    star, label = next(iter(given.items()))
+    file.add(Answer("first", star, label, who="ann"))
+    options = replace(options, classes=tuple(sorted(set(given.values()))))
+    assert planned("0") == ({star: label}, 0)
 
 
 def test_mistakes_are_told_in_a_sentence(data, tmp_path):
@@ -120,17 +138,15 @@ def test_mistakes_are_told_in_a_sentence(data, tmp_path):
     ]:
         with pytest.raises(LcdvtError, match=said):
             lcdvt.transfer("old", "new", data=data, name="wrong", **arguments)
-    lcdvt.train("new", "20%", data=data, name="alone", **QUICK | {"steps": 1})
+    shutil.copytree(data / "runs" / "run", data / "runs" / "alone")
+    metrics = data / "runs" / "alone" / "metrics.json"
+    metrics.write_text(metrics.read_text().replace('"verb": "transfer"', '"verb": "train"'))
     with pytest.raises(SettingsError, match="no transfer"):
         retrain("alone", data=data)
 
 
-def test_the_process_of_its_own_tells_how_far_it_is(data):
-    command = [sys.executable, "-m", "lcdvt.protocol.retrain", "run", "--data", str(data), "--name", "by-process"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    told = [json.loads(line) for line in done.stdout.splitlines()]
-    assert told[0]["done"] == 0
-    assert told[-1] == {"run": "by-process"}
-    wrong = subprocess.run([*command[:3], "nothing", "--data", str(data)], capture_output=True, text=True, check=False)
+def test_the_process_of_its_own_tells_what_is_wrong(data):
+    command = [sys.executable, "-m", "lcdvt.protocol.retrain", "nothing", "--data", str(data)]
+    wrong = subprocess.run(command, capture_output=True, text=True, check=False)
     assert wrong.returncode == 2
     assert "no run 'nothing'" in json.loads(wrong.stdout)["error"]

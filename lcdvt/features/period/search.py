@@ -175,7 +175,7 @@ def periodogram(
         return None
     score = scan_score(grid.times, grid.mags, grid.weights, grid.step, grid.last)
     numbers = np.arange(grid.first, grid.last + 1)
-    return Periodogram(numbers * grid.step, score[grid.first :], config.samples_per_peak)
+    return Periodogram((numbers * grid.step).astype(np.float64), score[grid.first :], config.samples_per_peak)
 
 
 class _Grid(NamedTuple):
