@@ -125,6 +125,12 @@ def match_survey(survey: Survey, name: str, head: bytes, table: TableHead | None
     return "; ".join(f"{names[0]}: {reason}" for reason, names in reasons.items())
 
 
+def _is_there(form: Format, column: str, columns: tuple[str, ...]) -> bool:
+    """Say whether a table has a column; an alert without a history has it in its newest epoch alone."""
+    history, _, field = column.partition(".")
+    return column in columns or bool(form.newest and history in columns and f"{form.newest}.{field}" in columns)
+
+
 def match_format(form: Format, name: str, head: bytes, table: TableHead | None = None) -> Match | str:
     """Return the match of a file with a format, or the reason why it does not match."""
     if not head or head.isspace():
@@ -140,7 +146,7 @@ def match_format(form: Format, name: str, head: bytes, table: TableHead | None =
             return f"it does not begin like a {form.type} file"
         groups |= _name_groups(form, name)
         if table is not None:
-            absent = [str(column) for column in form.used_columns if str(column) not in table.columns]
+            absent = [str(column) for column in form.used_columns if not _is_there(form, str(column), table.columns)]
             if absent:
                 return f"it has no column {absent[0]!r}"
             groups |= {key: table.keywords[key] for key in form.keywords if key in table.keywords}

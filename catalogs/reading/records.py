@@ -95,5 +95,7 @@ def _avro_records(content: bytes) -> list[Record]:
         import fastavro
     except ImportError as error:
         raise InputFileError(AVRO_EXTRA) from error
-    records: list[Record] = list(fastavro.reader(io.BytesIO(content)))
-    return records
+    records = list(fastavro.reader(io.BytesIO(content)))
+    if not all(isinstance(record, dict) for record in records):
+        raise InputFileError("it is no Avro file of alerts: its records have no names.")
+    return [record for record in records if isinstance(record, dict)]

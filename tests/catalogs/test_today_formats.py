@@ -350,3 +350,12 @@ def test_stripe_82(rows):
 def test_gaia_alerts_have_one_error_for_all(rows):
     block = read(today_files.gaia_alert_text(rows), "any.csv", "gaia-alerts")
     same(block, distinct([(t, m, 0.02) for t, m, _ in rows]))
+
+
+@settings(max_examples=20)
+@given(fluxes)
+def test_alert_packets_in_avro(rows):
+    pytest.importorskip("fastavro")
+    block = read(today_files.alert_packet(rows), "any.avro", "lsst")
+    same(block, in_magnitudes(rows, 31.4))
+    assert [(one.object_id, one.ra) for one in block.objects] == [("169645854020337671", 10.5)]

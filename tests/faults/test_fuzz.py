@@ -53,6 +53,7 @@ NAMES = [
     *(f"reader: {kind}" for kind in ("gaia long csv", "mast csv", "ipac table", "ztf forced", "lasair json")),
     *(f"reader: {kind}" for kind in ("fink csv", "bulk parquet", "kepler fits", "atlas text", "crts csv", "ptf csv")),
     *(f"reader: {kind}" for kind in ("stripe 82", "sky patrol 2 csv", "gaia alert csv", "alerce csv", "ztf votable")),
+    "reader: alert packet",
     *(f"archive: a.{kind}" for kind in ("tar", "tar.gz", "zip")),
     *(f"labels: {kind}" for kind in ("csv", "parquet", "fits", "vot")),
     *("surveys new", "which survey", "survey toml", "hats: hats.properties", "hats: collection.properties"),

@@ -197,6 +197,8 @@ def _table_targets() -> Iterator[Target]:
     for kind in ("parquet", "fits", "votable"):
         survey = survey_from_toml(TABLE_TOML.format(type=kind, prefix=""), "fuzz.toml")
         yield Target(f"reader: {kind}", (_table_bytes(_frame(), kind),), partial(_to_epochs, survey, name=f"x.{kind}"))
+    packet = today_files.alert_packet([(61000.0 + day, 100.0 - 5 * day, 3.0) for day in range(20)])
+    yield Target("reader: alert packet", (packet,), partial(_to_epochs, find_survey("lsst"), name="x.avro"))
     yield Target("reader: bulk parquet", (_list_parquet(),), partial(_to_epochs, find_survey("ztf"), name="x.parquet"))
     yield Target("reader: kepler fits", (_kepler_fits(),), partial(_to_epochs, find_survey("kepler"), name="x.fits"))
     survey = survey_from_toml(TABLE_TOML.format(type="parquet", prefix="lc."), "fuzz.toml")

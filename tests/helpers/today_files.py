@@ -1,5 +1,6 @@
 """Write light curves in the formats of today's surveys, in plain Python, independent of the readers."""
 
+import io
 import json
 
 Epoch = tuple[float, float, float]
@@ -214,3 +215,25 @@ def ztf_votable_text(rows: list[Epoch]) -> str:
         '<?xml version="1.0"?><VOTABLE version="1.3" xmlns="http://www.ivoa.net/xml/VOTable/v1.3"><RESOURCE><TABLE>'
         f"{fields}<DATA><TABLEDATA>{table}</TABLEDATA></DATA></TABLE></RESOURCE></VOTABLE>"
     )
+
+
+def alert_packet(rows: list[Epoch]) -> bytes:
+    """One of Rubin's alerts in Avro: the newest source, and the earlier ones in a list. Needs fastavro."""
+    import fastavro
+
+    names = {"diaObjectId": "long", "midpointMjdTai": "double", "scienceFlux": "double", "scienceFluxErr": "double"}
+    names |= {"band": "string", "ra": "double", "dec": "double"}
+    source = {"type": "record", "name": "source", "fields": [{"name": n, "type": t} for n, t in names.items()]}
+    fields = [
+        {"name": "diaSource", "type": source},
+        {"name": "prvDiaSources", "type": ["null", {"type": "array", "items": "source"}]},
+        {"name": "cutoutScience", "type": "bytes"},
+    ]
+    sources = [
+        dict(zip(names, (169645854020337671, mjd, flux, err, "r", 10.5, -20.25), strict=True))
+        for mjd, flux, err in rows
+    ]
+    packet = {"diaSource": sources[-1], "prvDiaSources": sources[:-1] or None, "cutoutScience": b"picture"}
+    content = io.BytesIO()
+    fastavro.writer(content, fastavro.parse_schema({"type": "record", "name": "alert", "fields": fields}), [packet])
+    return content.getvalue()
