@@ -36,20 +36,26 @@ def record_table(kind: str, content: bytes, wanted: list[str], newest: str = "")
     wanted
         The names, fields of a record within with a dot.
     newest
-        A record within that is wanted whole, as it is one more of those in a list.
+        A record within that is one more of those in a list.
     """
     inside: dict[str, set[str]] = {}
     for name in wanted:
         outer, _, field = name.partition(DOT)
         inside.setdefault(outer, set()).add(field)
+    records = _records(kind, content)
     if newest:
-        inside[newest] = {""}
-    pruned = _pruned if newest else _side_by_side
+        records = [_with_newest(record, inside, newest) for record in records]
     rows = [
-        {key: pruned(value, inside[key]) for key, value in record.items() if key in inside}
-        for record in _records(kind, content)
+        {key: _side_by_side(value, inside[key]) for key, value in record.items() if key in inside} for record in records
     ]
     return pa.Table.from_pylist(rows)
+
+
+def _with_newest(record: Record, inside: dict[str, set[str]], newest: str) -> Record:
+    """Return a record whose newest epoch stands in the list of the earlier ones, too."""
+    history = next((key for key in inside if key != newest and isinstance(record.get(key, 0), list | None)), None)
+    own = record.get(newest)
+    return record if history is None else record | {history: [*(record[history] or ()), *([own] if own else ())]}
 
 
 def _fields_within(value: Any) -> list[str]:

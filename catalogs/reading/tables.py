@@ -49,7 +49,7 @@ def read_table_bytes(survey: Survey, match: Match, content: bytes, name: str) ->
         if form.type == "parquet":
             table = flattened(_parquet_columns(content, wanted, form.newest), wanted, form.newest)
         elif form.type in ("json", "avro"):
-            table = flattened(record_table(form.type, content, wanted, form.newest), wanted, form.newest)
+            table = flattened(record_table(form.type, content, wanted, form.newest), wanted)
         else:
             table = _astropy_table(form.type, content, wanted)
     except InputFileError as error:
