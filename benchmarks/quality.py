@@ -147,7 +147,7 @@ def score_draw(folder: Path, data: Path, work: tuple[str, np.ndarray, DrawTask])
     }
     record: dict[str, Any] = {"identity": identity, "cell": cell, "seed": task.seed, "rows": rows}
     if is_open.any():
-        record["other_auroc"] = area_under_roc(task, is_open, result.other_score)
+        record["other_auroc"] = area_under_roc(task, is_open, result.novelty.score)
     text = json.dumps(record, indent=1, ensure_ascii=False)
     write_text(file, text)
 

@@ -6,11 +6,12 @@ The built-in surveys and a user's own are written in the same TOML (`lcdvt.catal
 
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
 from lcdvt.catalogs.crosswalk import class_by_scheme, crosswalk
+from lcdvt.catalogs.time_zone import is_time_zone
 from lcdvt.catalogs.vocabulary import known_wavelength
 from lcdvt.errors import SurveyError
 from lcdvt.names import CANONICAL_CLASSES
@@ -20,6 +21,8 @@ JULIAN_SYSTEMS: Final = ("JD", "HJD", "BJD")
 MODIFIED_SYSTEMS: Final = ("MJD", "HMJD", "BMJD")
 ANY_DAYS: Final = "days"
 TIME_SCALES: Final = ("utc", "tai", "tt", "tdb", "tcb", "tcg", "ut1", "local")
+CONVERTED_SCALES: Final = ("utc", "tai", "tt", "tdb", "tcb")
+STORED_SCALE: Final = "tdb"
 TABLE_TYPES: Final = ("parquet", "fits", "votable", "json", "avro")
 EXPOSURE_MOMENTS: Final = ("", "start", "middle")
 MAGNITUDE_KINDS: Final = ("calibrated", "instrumental", "flux")
@@ -42,6 +45,12 @@ class TimeSystem:
     scale: str = "utc"
     exposure: str = ""
     """Which moment of the exposure the date is: its start or its middle; empty where nobody says."""
+    exposure_seconds: float = 0.0
+    """How long an exposure is, where the date is that of its start."""
+    convert: bool = False
+    """Whether dates are brought to the barycentre and to TDB: only where system and scale are vouched for."""
+    source: str = field(default="", compare=False)
+    """Who says so."""
 
     def __post_init__(self) -> None:
         shorthand = re.fullmatch(r"([A-Z]+)\s*[-−]\s*([0-9.]+)", self.system)
@@ -55,6 +64,34 @@ class TimeSystem:
         known = (*JULIAN_SYSTEMS, *MODIFIED_SYSTEMS, ANY_DAYS)
         if self.system not in known:
             raise SurveyError(f"time.system = {self.system!r} is not known: use one of {', '.join(known)}.")
+        if not 0 <= self.exposure_seconds < math.inf:
+            raise SurveyError(f"time.exposure_seconds = {self.exposure_seconds}: zero or more seconds.")
+        if self.convert and (self.system == ANY_DAYS or self.scale not in CONVERTED_SCALES):
+            raise SurveyError(
+                f"time.convert = true: dates in {self.system} ({self.scale}) cannot be converted; that needs a date in "
+                f"one of {', '.join(CONVERTED_SCALES)}."
+            )
+
+    @property
+    def observer(self) -> str:
+        """Where the light is when it is this late: at the Earth, the Sun or the barycentre."""
+        return {"H": "sun", "B": "barycentre"}.get(self.system[0], "earth")
+
+    @property
+    def stored_scale(self) -> str:
+        """The scale of the stored dates."""
+        return STORED_SCALE if self.convert else self.scale
+
+    @property
+    def stored(self) -> str:
+        """Say in words what the stored dates are."""
+        if not self.convert:
+            return f"as in the files: {self.describe()}, as MJD"
+        if self.observer == "barycentre":
+            return "MJD, barycentric, TDB"
+        middle = ", middle of the exposure" if self.exposure else ""
+        where = "heliocentric" if self.observer == "sun" else "at the Earth"
+        return f"MJD, barycentric, TDB{middle}; {where} for stars whose files give no position"
 
     @property
     def offset_to_mjd(self) -> float:
@@ -65,7 +102,8 @@ class TimeSystem:
         """Say the time system in words."""
         zero = f" − {self.zero_point:.10g}" if self.zero_point else ""
         moment = f", {self.exposure} of the exposure" if self.exposure else ""
-        return f"{self.system}{zero} ({self.scale}{moment})"
+        length = f" of {self.exposure_seconds:g} s" if self.exposure_seconds else ""
+        return f"{self.system}{zero} ({self.scale}{moment}{length})"
 
 
 @dataclass(frozen=True)
@@ -137,6 +175,7 @@ class Format:
     path: str = ""
     keywords: tuple[str, ...] = ()
     time_system: str = ""
+    time_zone: str = ""
     kind: str = ""
     flux_zero_point: float | None = None
     zero_point_column: Column | None = None
@@ -148,6 +187,7 @@ class Format:
     sign: Column | None = None
     flags: tuple[Flag, ...] = ()
     joined: bool = False
+    camera: Column | None = None
     newest: str = ""
     dates_file: str = ""
     dates_on: str = ""
@@ -172,6 +212,10 @@ class Format:
         difference = (self.reference, self.reference_err, self.sign)
         if any(difference) and not all(difference):
             raise SurveyError(f"{where}: a difference needs reference, reference_err and sign: give all three.")
+        if self.camera is not None and self.wide:
+            raise SurveyError(f"{where}: camera is for rows with one band: leave it out beside wide.")
+        if self.time_zone and not is_time_zone(self.time_zone):
+            raise SurveyError(f"{where}: time_zone = {self.time_zone!r} is not known: use a name such as Europe/Paris.")
         if self.kind not in ("", *MAGNITUDE_KINDS):
             raise SurveyError(f"{where}: kind = {self.kind!r}: use one of {', '.join(MAGNITUDE_KINDS)}.")
         if len(self.comment.encode()) > 1:
@@ -245,6 +289,7 @@ class Format:
             self.reference,
             self.reference_err,
             self.sign,
+            self.camera,
             *(flag.column for flag in self.flags),
             *wide,
             *self.id_columns,
@@ -283,9 +328,15 @@ class Survey:
     formats: tuple[Format, ...]
     title: str = ""
     citation: str = ""
+    archive: str = field(default="", compare=False)
+    """Where its files are had."""
+    know: tuple[str, ...] = field(default=(), compare=False)
+    """What whoever uses it should know, a sentence or two each."""
     time: TimeSystem = TimeSystem()
     magnitude_kind: str = "calibrated"
     flux_zero_point: float = 25.0
+    """The magnitude of flux 1; stored fluxes of all formats are brought to it."""
+    flux_unit: str = field(default="", compare=False)
     constant_error: float | None = None
     # How files are read does not depend on these three, so that a survey stored without them can still be added to.
     error_scale: float = field(default=1.0, compare=False)
@@ -340,6 +391,10 @@ class Survey:
             unknown -= set(self.bands)
             if form.time_system:
                 TimeSystem(form.time_system)  # refuses an unknown one
+            if form.camera is not None and self.is_flux(form):
+                raise SurveyError(
+                    f"survey {self.name!r}, format {form.name!r}: camera is for magnitudes, not for fluxes."
+                )
             if unknown:
                 raise SurveyError(
                     f"survey {self.name!r}, format {form.name!r}: band {sorted(unknown)[0]!r} is not among "
@@ -359,9 +414,31 @@ class Survey:
 
     def time_shift(self, form: Format) -> float:
         """Return the days from a date in this format to one in the survey's own system."""
+        return self.time_of(form).offset_to_mjd - self.time.offset_to_mjd if form.time_system else 0.0
+
+    def time_of(self, form: Format) -> TimeSystem:
+        """Return the time system of this format's dates."""
         if not form.time_system:
-            return 0.0
-        return TimeSystem(form.time_system).offset_to_mjd - self.time.offset_to_mjd
+            return self.time
+        system = TimeSystem(form.time_system)
+        return replace(self.time, system=system.system, zero_point=system.zero_point)
+
+    @cached_property
+    def keeps_flux(self) -> bool:
+        """Say whether the epochs table has fluxes: some format gives them."""
+        return any(self.is_flux(form) for form in self.formats if not form.refused)
+
+    @property
+    def magnitudes_in_words(self) -> str:
+        """What the stored magnitudes are, and whether fluxes stand beside them."""
+        if not self.keeps_flux:
+            return self.magnitude_kind
+        some = "" if self.magnitude_kind == "flux" else f"{self.magnitude_kind}; for files of fluxes "
+        unit = f" in {self.flux_unit}" if self.flux_unit else ""
+        return (
+            f"{some}asinh magnitudes (flux 1{unit} is magnitude {self.flux_zero_point:g}), softened by the star's "
+            "median flux error in the band; the fluxes are kept beside them, those of zero or below, too"
+        )
 
     def is_flux(self, form: Format) -> bool:
         """Say whether this format's numbers are fluxes."""

@@ -20,25 +20,29 @@ TEXT, NUMBER, WHOLE, TEXTS, NUMBERS, TABLE, TABLES, YES_OR_NO = (
     "a list of tables",
     "true or false",
 )
-_TIME_KEYS: Final = {"system": TEXT, "zero_point": NUMBER, "scale": TEXT, "exposure": TEXT}
-_MAGNITUDE_KEYS: Final = {"kind": TEXT, "flux_zero_point": NUMBER, "constant_error": NUMBER} | dict.fromkeys(
-    ("error_scale", "error_floor"), NUMBER
-)
+_TIME_KEYS: Final = {
+    **dict.fromkeys(("system", "scale", "exposure", "source"), TEXT),
+    **{"zero_point": NUMBER, "exposure_seconds": NUMBER, "convert": YES_OR_NO},
+}
+_MAGNITUDE_KEYS: Final = {
+    **dict.fromkeys(("kind", "flux_unit"), TEXT),
+    **dict.fromkeys(("flux_zero_point", "constant_error", "error_scale", "error_floor"), NUMBER),
+}
 _SENTINEL_KEYS: Final = {"mag": NUMBERS, "err": NUMBERS}
 _TOP_KEYS: Final = {
-    **dict.fromkeys(("name", "title", "citation", "class_scheme"), TEXT),
-    **dict.fromkeys(("bands", "class_folders"), TEXTS),
+    **dict.fromkeys(("name", "title", "citation", "archive", "class_scheme"), TEXT),
+    **dict.fromkeys(("bands", "class_folders", "know"), TEXTS),
     **dict.fromkeys(("time", "magnitude", "sentinels", "classes", "wavelengths"), TABLE),
     **{"period_range": NUMBERS, "pairing_days": NUMBER, "clean": "", "formats": "", "several_ids": YES_OR_NO},
 }
 _FORMAT_KEYS: Final = {
     **dict.fromkeys(("name", "type", "separator", "comment", "head", "file_name", "id", "band"), TEXT),
-    **dict.fromkeys(("path", "time_system", "kind", "newest", "dates_file", "dates_on", "refused"), TEXT),
+    **dict.fromkeys(("path", "time_system", "time_zone", "kind", "newest", "dates_file", "dates_on", "refused"), TEXT),
     **{"flux_zero_point": NUMBER, "keywords": TEXTS, "flags": TABLES},
     **dict.fromkeys(("skip_lines", "columns"), WHOLE),
     **dict.fromkeys(("header", "time", "mag", "err", "band_column", "ra", "dec", "label"), ""),
     **dict.fromkeys(("zero_point_column", "flux", "limit", "limit_without_error", "joined"), ""),
-    **dict.fromkeys(("reference", "reference_err", "sign"), ""),
+    **dict.fromkeys(("reference", "reference_err", "sign", "camera"), ""),
     **dict.fromkeys(("wide", "band_names"), TABLE),
 }
 
@@ -120,11 +124,14 @@ def survey_from_toml(text: str, where: str) -> Survey:
             name=table["name"],
             title=table.get("title", ""),
             citation=table.get("citation", ""),
+            archive=table.get("archive", ""),
+            know=tuple(table.get("know", ())),
             bands=tuple(table["bands"]),
             formats=tuple(_format_from(dict(form), f"{where}: [[formats]]") for form in table.get("formats", ())),
             time=TimeSystem(**time),
             magnitude_kind=magnitude.get("kind", "calibrated"),
             flux_zero_point=float(magnitude.get("flux_zero_point", 25.0)),
+            flux_unit=magnitude.get("flux_unit", ""),
             constant_error=magnitude.get("constant_error"),
             error_scale=float(magnitude.get("error_scale", 1.0)),
             error_floor=float(magnitude.get("error_floor", 0.01)),

@@ -8,7 +8,7 @@ import typer
 
 from lcdvt.cli import options
 from lcdvt.cli.console import out, progress_display
-from lcdvt.cli.results import print_problems, write_json
+from lcdvt.cli.results import print_incomplete, print_problems, write_json
 
 if TYPE_CHECKING:
     from lcdvt.ingestion.ingest import IngestResult
@@ -58,6 +58,10 @@ def ingest(
     repair: Annotated[
         bool, typer.Option("--repair", help="Rebuild the parts that were damaged on disk from the same input.")
     ] = False,
+    update: Annotated[
+        bool,
+        typer.Option("--update", help="Add epochs of new dates to stars that other files gave before (a new release)."),
+    ] = False,
     json_file: options.Json = None,
 ) -> None:
     """Read light curves into clean, typed Parquet; run it again to resume or to add what is new."""
@@ -67,7 +71,8 @@ def ingest(
         result = run(
             *paths, survey=survey, catalog=catalog, match_radius=match_radius, join_radius=join_radius,
             join_ids=join_ids, clean=clean, jobs=jobs, dask=dask, name=name, data=data, force=force, repair=repair,
-            features=features.split(",") if features and "," in features else features, progress=progress,
+            update=update, features=features.split(",") if features and "," in features else features,
+            progress=progress,
         )  # fmt: skip
     print_problems(result.problems, f"see {result.folder / 'ingest.json'}")
     if repair:
@@ -75,6 +80,7 @@ def ingest(
     if result.nothing_new:
         out.print(f"{result.name}: nothing to do, every file is ingested already ({result.totals['objects']} objects).")
     _print_summary(result)
+    print_incomplete(result.incomplete)
     if json_file:
         write_json(json_file, {**asdict(result), "folder": str(result.folder)})
 
@@ -100,6 +106,8 @@ def _print_summary(result: "IngestResult") -> None:
     table.add_row("epochs kept", str(totals["epochs"]))
     for reason, count in totals["feature_gaps"].items():
         table.add_row(f"  no features in {reason}", str(count))
+    for note, count in totals["notes"].items():
+        table.add_row(f"  {note}", str(count))
     labelled = sum(labels["classes"].values())
     table.add_row("objects labelled", str(labelled))
     for label, count in labels["classes"].items():

@@ -8,12 +8,15 @@ import typer
 
 from lcdvt import __version__
 from lcdvt.cli import experiment, features, runs, surveys
+from lcdvt.cli.answers import answers
+from lcdvt.cli.browse import browse
 from lcdvt.cli.console import err, survive_odd_terminals
 from lcdvt.cli.doctor import doctor
 from lcdvt.cli.doubt import doubt
 from lcdvt.cli.export import export
 from lcdvt.cli.extract import extract
 from lcdvt.cli.ingest import ingest
+from lcdvt.cli.label import label
 from lcdvt.cli.predict import predict
 from lcdvt.cli.report import report
 from lcdvt.cli.simulate import simulate
@@ -64,6 +67,9 @@ app.command()(transfer)
 app.command()(ensemble)
 app.command()(predict)
 app.command()(suggest)
+app.command()(label)
+app.command()(browse)
+app.command()(answers)
 app.command()(doubt)
 app.command()(report)
 app.add_typer(runs.app, name="runs")

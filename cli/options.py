@@ -26,7 +26,9 @@ Sources = Annotated[
     ),
 ]
 Target = Annotated[str, typer.Option(help="The ingested survey to classify.", autocompletion=survey_names)]
-TargetLabels = Annotated[str, typer.Option(help="Labels of the target to use: 1%, 0.01, 25, 3/class or all.")]
+TargetLabels = Annotated[
+    str, typer.Option(help="Labels of the target to use: 1%, 0.01, 25, 3/class, all, or 0 for none.")
+]
 Classes = Annotated[
     str | None, typer.Option(help="Classes to tell apart, separated by commas; default: all with labels on both sides.")
 ]

@@ -23,7 +23,7 @@ def predict(
     force: Annotated[bool, typer.Option("--force", help="Overwrite the table.")] = False,
     json_file: options.Json = None,
 ) -> None:
-    """Classify light curves: probability per class, best class, entropy and disagreement of the members."""
+    """Classify light curves: probability per class, best class, entropy, disagreement of the members, other_score."""
     from lcdvt.results.predict import predict as classify
 
     with progress_display("predict") as progress:
@@ -38,5 +38,10 @@ def predict(
     out.print(f"{result.objects} objects of {result.survey} classified by {result.run}{marked}: {result.path}")
     for label, count in result.classes.items():
         out.print(f"  {label} {count}", markup=False)
+    if result.ranked_among:
+        what = "other_score (how little a star looks like any class)"
+        out.print(f"  {what} ranks among {result.ranked_among}", markup=False)
+    else:
+        out.print("  no other_score: the run was made by a version that kept none for new stars; train it again")
     if result.without_features:
         out.print(f"  not classified {result.without_features} (the column `reason` says why)", markup=False)

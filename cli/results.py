@@ -47,6 +47,17 @@ def print_problems(problems: list[str], all_of_them: str = "`lcdvt ingest` lists
         err.print(f"… and {len(problems) - PROBLEMS_SHOWN} more: {all_of_them}")
 
 
+def print_incomplete(incomplete: dict[str, dict[str, str]]) -> None:
+    """Name the first stars that are stored without a file that could not be read."""
+    if not incomplete:
+        return
+    out.print(f"incomplete: {len(incomplete)} stars lack a file that could not be read; mend it and ingest again.")
+    for object_id, files in list(incomplete.items())[:PROBLEMS_SHOWN]:
+        out.print(f"  {object_id}: {'; '.join(in_options(why) for why in files.values())}", markup=False)
+    if len(incomplete) > PROBLEMS_SHOWN:
+        out.print(f"  … and {len(incomplete) - PROBLEMS_SHOWN} more: the survey's ingest.json lists all")
+
+
 def write_json(path: Path, record: Any) -> None:
     """Write a result for scripts; an older file of that name is replaced in one piece."""
     from lcdvt.disk.atomic import write_text

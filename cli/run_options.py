@@ -1,6 +1,7 @@
 """The options of a run that is to be trained, built once for `transfer`, `ensemble`, `experiment stars` and `train`."""
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
 
 
 def transfer_options(
+    labels_from: Annotated[
+        Path | None,
+        typer.Option(help="A file of answers (`lcdvt label`): labels of the target in every draw, never scored."),
+    ] = None,
     source_labels: Annotated[str, typer.Option(help="Labels of each source to use, as --labels.")] = "all",
     classes: options.Classes = None,
     mode: Annotated[str, typer.Option(help="multi-task or transfer.")] = "multi-task",
@@ -31,6 +36,7 @@ def transfer_options(
     return TransferOptions(
         source_labels=source_labels, classes=split_names(classes), mode=mode, preset=preset, steps=steps,  # type: ignore[arg-type]
         members=members, repeats=repeats, seed=seed, rows=split_names(rows), device=device,
+        labels_from=labels_from,
     )  # fmt: skip
 
 

@@ -27,7 +27,8 @@ def suggest(
 ) -> None:
     """Name the stars whose labels would help most: in doubt, typical of the doubtful, no two alike.
 
-    Never a star whose label the run has learned from. Label them, ingest with --catalog, and transfer again.
+    Never a star whose label the run has learned from, nor one that was answered already. `lcdvt label` shows them in
+    the browser; or label them elsewhere, ingest with --catalog, and transfer again.
     """
     from rich.table import Table
 
@@ -52,4 +53,6 @@ def suggest(
             f"{result.with_label} of them have a label in the workspace that the run was not given; "
             "--unlabelled leaves such stars out."
         )
+    if result.answered:
+        out.print(f"{result.answered} stars were answered already (`lcdvt answers {result.survey}`) and are left out.")
     out.print(f"seed {result.seed}" + (f"; written to {result.path}" if result.path else ""))

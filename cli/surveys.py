@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lcdvt.cli import options
 from lcdvt.cli.console import err, out
+from lcdvt.cli.results import print_incomplete
 
 if TYPE_CHECKING:
-    from lcdvt.catalogs.survey import Survey
+    pass
 
 app = typer.Typer(help="List, explain and describe surveys.", invoke_without_command=True)
 
@@ -35,10 +37,12 @@ def list_surveys(context: typer.Context) -> None:
 def show(
     name: Annotated[str, typer.Argument(help="A survey's name, or a TOML file.")],
     toml: Annotated[bool, typer.Option("--toml", help="Print the TOML description itself.")] = False,
+    data: options.Data = None,
 ) -> None:
     """Explain a survey: what its files look like and what their numbers mean."""
     from rich.table import Table
 
+    from lcdvt.catalogs.facts import facts
     from lcdvt.catalogs.registry import find_survey
 
     survey = find_survey(name)
@@ -48,49 +52,25 @@ def show(
     table = Table(box=None, show_header=False, title=f"{survey.name}: {survey.title}", title_justify="left")
     table.add_column(style="bold", no_wrap=True)
     table.add_column()
-    table.add_row("cite", survey.citation or "(no citation given)")
-    table.add_row("bands", _bands(survey))
-    table.add_row("dates", survey.time.describe())
-    table.add_row("magnitudes", survey.magnitude_kind)
-    table.add_row("no value", f"magnitude {_values(survey.mag_sentinels)}, error {_values(survey.err_sentinels)}")
-    table.add_row("periods", f"{survey.period_range[0]:g} to {survey.period_range[1]:g} days")
-    table.add_row(
-        "cleaning",
-        survey.clean if isinstance(survey.clean, str) else ", ".join(str(step["step"]) for step in survey.clean),
-    )
-    for label, aliases in survey.classes.items():
-        table.add_row(f"class {label}", ", ".join(aliases))
-    if survey.class_folders:
-        table.add_row("class folders", ", ".join(survey.class_folders))
-    for form in survey.formats:
-        many = "many objects per file" if form.many_objects else "one object per file"
-        layout = (
-            "bands side by side in a row"
-            if form.wide
-            else "one band per file"
-            if form.splits_objects_by_band
-            else "one band per row"
-        )
-        if form.refused:
-            table.add_row("refused", f"{form.name}: {form.refused}")
-            continue
-        flags = f"; left out by {', '.join(str(flag.column) for flag in form.flags)}" if form.flags else ""
-        table.add_row("format", f"{form.name}: {form.type}, {many}, {layout}, id {form.id}{flags}")
+    last = ""
+    for heading, words in facts(survey):
+        table.add_row("" if heading == last else heading, words)
+        last = heading
     out.print(table)
+    _show_stored(survey.name, data)
 
 
-def _bands(survey: "Survey") -> str:
-    named = [
-        band if wavelength != wavelength else f"{band} ({wavelength:g} nm)"
-        for band, wavelength in zip(survey.bands, survey.wavelengths, strict=True)
-    ]
-    order = ", blue to red" if len(named) > 1 else ""
-    question = f"; {survey.wavelength_question}" if survey.wavelength_question else ""
-    return ", ".join(named) + order + question
+def _show_stored(name: str, data: Path | None) -> None:
+    """Say what of the survey is in the workspace, and which of its stars are incomplete."""
+    from lcdvt.workspace.folder import ingested_surveys, workspace_folder
+    from lcdvt.workspace.survey import open_survey
 
-
-def _values(sentinels: tuple[float, ...]) -> str:
-    return ", ".join(f"{value:g}" for value in sentinels) or "(none)"
+    if name not in ingested_surveys(workspace_folder(data)):
+        return
+    ingested = open_survey(name, data).ingested
+    totals = ingested["totals"]
+    out.print(f"in the workspace: {totals['objects']} objects, {totals['epochs']} epochs")
+    print_incomplete(ingested.get("incomplete", {}))
 
 
 @app.command()

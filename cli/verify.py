@@ -6,7 +6,7 @@ import typer
 
 from lcdvt.cli import options
 from lcdvt.cli.console import out, progress_display
-from lcdvt.cli.results import write_json
+from lcdvt.cli.results import print_incomplete, write_json
 from lcdvt.cli.wording import in_options
 
 EXIT_FINDINGS = 1
@@ -32,6 +32,7 @@ def verify(
     for each in checked:
         for finding in each.findings:
             out.print(in_options(str(finding)))
+        print_incomplete(each.incomplete)
         verdict = "sound" if each.is_sound else f"{len(each.findings)} findings"
         objects = f", {each.objects} objects" if each.objects else ""
         out.print(f"{each.kind} {each.name}: {verdict} ({each.files} files{objects})")

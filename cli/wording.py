@@ -12,8 +12,9 @@ EXIT_INTERRUPTED: Final = 130
 INTERRUPTED: Final = "lcdvt: interrupted; what was finished is kept, run the same command again to go on."
 OPTIONS: Final = (
     "augment catalog classes clean dask data device engine features force format html jobs join_ids join_radius labels "
-    "like match_radius members mode n name noise objects out per_class period_range preset repair repeats rows scaling "
-    "score seed source source_labels steps survey target trials unlabelled way years"
+    "labels_from like match_radius members merge mode n name noise objects only_answers out per_class period_range "
+    "port preset repair repeats retrain rows run scaling score seed source source_labels steps survey target trials "
+    "unlabelled update way who years"
 ).split()
 _OPTION: Final = re.compile(rf"(?<![\w.`=/-])({'|'.join(OPTIONS)})=(True\b)?")
 

@@ -11,6 +11,7 @@ The data's way, in the order of the rooms::
     protocol    surveys                    -> a run, scored beside its rivals
     results     a run                      -> its table, and the classes of other stars
     doubts      a survey or a run          -> labels that the light curves contradict
+    desk        a survey or a run          -> stars in the browser, and people's answers
 
 Every verb of the command line is a function of the same name here. `docs/architecture.md` is the map of all rooms.
 """
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from lcdvt.catalogs.survey import Survey as Survey
     from lcdvt.checks.doctor import doctor as doctor
     from lcdvt.checks.verify import verify as verify
+    from lcdvt.desk.verbs import answers as answers
+    from lcdvt.desk.verbs import browse as browse
+    from lcdvt.desk.verbs import label as label
     from lcdvt.doubts.doubt import doubt as doubt
     from lcdvt.dvt.config import DVTConfig as DVTConfig
     from lcdvt.errors import LcdvtError as LcdvtError
@@ -66,6 +70,8 @@ _PUBLIC: dict[str, str] = {
     "Run": "lcdvt.run",
     "StoredSurvey": "lcdvt.workspace.survey",
     "Survey": "lcdvt.catalogs.survey",
+    "answers": "lcdvt.desk.verbs",
+    "browse": "lcdvt.desk.verbs",
     "compare": "lcdvt.results.comparison",
     "doctor": "lcdvt.checks.doctor",
     "doubt": "lcdvt.doubts.doubt",
@@ -75,6 +81,7 @@ _PUBLIC: dict[str, str] = {
     "extract": "lcdvt.ingestion.extract",
     "find_survey": "lcdvt.catalogs.registry",
     "ingest": "lcdvt.ingestion.ingest",
+    "label": "lcdvt.desk.verbs",
     "new_survey": "lcdvt.ingestion.new_survey",
     "open_run": "lcdvt.run",
     "open_survey": "lcdvt.workspace.survey",

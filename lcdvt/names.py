@@ -8,6 +8,8 @@ BAND: Final = "band"
 MJD: Final = "mjd"
 MAG: Final = "mag"
 MAG_ERR: Final = "mag_err"
+FLUX: Final = "flux"
+FLUX_ERR: Final = "flux_err"
 
 # The objects table.
 LABEL: Final = "label"
@@ -15,6 +17,8 @@ SURVEY_LABEL: Final = "survey_label"
 RA: Final = "ra"
 DEC: Final = "dec"
 SOURCE: Final = "source"
+SOURCES_SEPARATOR: Final = " | "
+"""Between the files of an object that was read from several."""
 
 
 def n_epochs_column(band: str) -> str:

@@ -35,6 +35,7 @@ from lcdvt.workspace.folder import read_part
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from lcdvt.desk.notebook import NotebookDesk
     from lcdvt.doubts.doubt import DoubtResult
     from lcdvt.doubts.subject import Way
     from lcdvt.dvt.config import DVTConfig
@@ -179,6 +180,20 @@ class Run:
             self.folder, n, per_class=per_class, unlabelled=unlabelled, seed=seed, data=self.data
         )
         return found.stars
+
+    def label(self, n: int = 20, *, unlabelled: bool = False, who: str | None = None) -> "NotebookDesk":
+        """Show the suggested stars in a frame of the notebook, to be answered by a key each.
+
+        Served by the kernel until it ends, or until `.stop()`; a browser on another machine sees nothing.
+
+        Parameters
+        ----------
+        n, unlabelled, who
+            As in `lcdvt.label`.
+        """
+        from lcdvt.desk.notebook import NotebookDesk
+
+        return NotebookDesk(self.folder, n, unlabelled=unlabelled, who=who, data=self.data)
 
     def doubt(self, n: int | None = 20, *, way: "Way | None" = None, seed: int = 0) -> pd.DataFrame:
         """Return the labels of the target that the light curves contradict most, the most doubtful first.

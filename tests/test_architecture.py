@@ -18,7 +18,7 @@ FOLDERS = {"lcdvt": ROOT / "lcdvt", "lcdvt.cli": ROOT / "cli", "lcdvt.catalogs":
 # In the order data walks through them: a room may use those before it.
 ROOMS = (
     "errors names evaluate compiled disk parallel figures catalogs features epochs workspace ingestion dataset dvt "
-    "baselines tables results reports doubts run protocol simulator checks exports experiments estimator cli"
+    "baselines tables results reports doubts desk run protocol simulator checks exports experiments estimator cli"
 ).split()
 MOST_MODULES_AT_THE_DOOR = 6
 MOST_PARAMETERS = 8

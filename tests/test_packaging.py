@@ -1,5 +1,6 @@
 """What is built is what is in the folders."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -19,17 +20,32 @@ def test_the_wheel_holds_every_file_of_the_three_folders(tmp_path):
         shutil.copytree(ROOT / folder, tmp_path / "src" / folder, ignore=shutil.ignore_patterns("__pycache__"))
     for file in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / file, tmp_path / "src" / file)
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", tmp_path, tmp_path / "src"]
-    subprocess.run(command, check=True)
-    with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
+    wheels = []
+    for place in ("first", "second"):
+        command = ["pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", tmp_path / place, tmp_path / "src"]
+        # The date of the commit, as `make wheel` sets it: when the files were written is no part of the wheel.
+        environment = os.environ | {"SOURCE_DATE_EPOCH": "1700000000"}
+        subprocess.run([sys.executable, "-m", *command], check=True, env=environment)
+        wheels.append(next((tmp_path / place).glob("*.whl")))
+        for path in (tmp_path / "src").rglob("*"):
+            os.utime(path, (1_600_000_000, 1_600_000_000))
+    assert wheels[0].read_bytes() == wheels[1].read_bytes(), "two builds of the same files differ"
+    with zipfile.ZipFile(wheels[0]) as wheel:
         packed = {name for name in wheel.namelist() if name.startswith("lcdvt/")}
     expected = {
         f"{target}/{path.relative_to(ROOT / folder)}"
         for folder, target in FOLDERS.items()
-        for pattern in ("*.py", "*.toml", "*.csv", "*.css", "*.json", "py.typed")
+        for pattern in ("*.py", "*.toml", "*.csv", "*.css", "*.json", "*.html", "*.js", "*.svg", "py.typed")
         for path in (ROOT / folder).rglob(pattern)
     }
     assert packed == expected
+
+
+def test_the_list_of_licences_has_every_pinned_package():
+    page = (ROOT / "docs" / "licences.md").read_text()
+    listed = {line.split("|")[1].strip() for line in page.splitlines() if "|" in line}
+    pinned = {line.split("==")[0] for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line}
+    assert pinned <= listed, pinned - listed
 
 
 def test_each_dependency_says_why_it_is_there():

@@ -16,6 +16,8 @@ from lcdvt.catalogs.reading.files import bare_name
 from lcdvt.catalogs.vocabulary import known_wavelength
 
 LIKELY_SENTINELS: Final = (99.999, 99.99, 99.9, 99.0, 999.0, -99.0, -999.0, -9.999, 9.999, 9.99, -99.9, -99.99)
+STANDS_APART: Final = 1.0
+"""Magnitudes between a sentinel and the nearest measurement."""
 
 
 def describe(name: str, sample: Sample) -> str:
@@ -43,12 +45,16 @@ def describe(name: str, sample: Sample) -> str:
         "[magnitude]",
         'kind = "flux"  # guess' if guess.is_flux else 'kind = "calibrated"  # or instrumental, or flux',
     ]
+    if guess.is_flux:
+        lines.append(_flux_zero_point(guess.magnitudes[0][0]))
     if not has_errors:
         lines.append(
             f"constant_error = 0.02  # guess: {'not every band has' if errors else 'there is no'} error column"
         )
     magnitudes = [mag for mag, _ in guess.magnitudes]
-    sentinels = {kind: _sentinels(guess, columns) for kind, columns in (("mag", magnitudes), ("err", errors))}
+    # Of fluxes any number may be a measurement.
+    looked_at = () if guess.is_flux else (("mag", magnitudes), ("err", errors))
+    sentinels = {kind: _sentinels(guess, columns) for kind, columns in looked_at}
     if any(sentinels.values()):
         lines += ["", "[sentinels]"]
         lines += [
@@ -135,5 +141,21 @@ def _time_section(column: str, middle: float) -> list[str]:
 
 
 def _sentinels(guess: ColumnGuess, columns: list[str]) -> list[float]:
+    """Return the likely sentinels among the values that stand apart from all others: 9.99 may be a magnitude, too."""
     values = np.concatenate([guess.numbers[column] for column in columns]) if columns else np.empty(0)
-    return [sentinel for sentinel in LIKELY_SENTINELS if (np.abs(values - sentinel) < 1e-6).any()]
+    values = values[np.isfinite(values)]
+    others = values[~np.isin(np.round(values, 6), LIKELY_SENTINELS)]
+    if others.size == 0:
+        return []
+    low, high = others.min() - STANDS_APART, others.max() + STANDS_APART
+    return [
+        sentinel
+        for sentinel in LIKELY_SENTINELS
+        if not low < sentinel < high and (np.abs(values - sentinel) < 1e-6).any()
+    ]
+
+
+def _flux_zero_point(column: str) -> str:
+    if column.rpartition(".")[2].lower() == "ujy":
+        return "flux_zero_point = 23.9  # guess: AB magnitudes of microjansky, from the column's name"
+    return "flux_zero_point = 25.0  # guess: the magnitude of flux 1 (23.9 of 1 uJy, 31.4 of 1 nJy, 8.9 of 1 Jy)"

@@ -13,19 +13,35 @@ from lcdvt.catalogs.describing.look import Sample
 from lcdvt.catalogs.vocabulary import known_wavelength
 from lcdvt.errors import SurveyError
 
-TIME_NAMES: Final = tuple("mjd hmjd bmjd hjd bjd jd time date obstime obs_time dateobs t epoch".split())
-MAG_NAMES: Final = tuple("mag magnitude m psfmag mag_auto mag_psf psf_mag mag_kron".split())
-FLUX_NAMES: Final = tuple("flux psfflux psf_flux flux_psf".split())
+# Where a file has several, that of the barycentre or of the Sun comes first: it does not change with the season.
+TIME_NAMES: Final = tuple(
+    "bjd bmjd hjd hmjd mjd jd time date obstime obs_time dateobs mjd_obs obsmjd mjdobs midpointmjdtai expmidptmjd t "
+    "epoch".split()
+)
+MAG_NAMES: Final = tuple(
+    "mag magnitude magpsf_corr mag_autocorr m psfmag mag_auto magpsf mag_psf psf_mag mag_kron averagemag ucalmag "
+    "phot".split()
+)
+FLUX_NAMES: Final = tuple(
+    "flux pdcsap_flux corr_flux scienceflux psfflux psf_flux flux_psf ujy forcediffimflux sap_flux".split()
+)
 ERROR_NAMES: Final = tuple(
-    "magerr mag_err err error e_mag sigma emag mag_error sigmapsf fluxerr "
-    "flux_err e_flux psffluxerr psf_flux_err uncertainty magerr_kron".split()
+    "magerr mag_err err error e_mag sigma emag mag_error sigmapsf_corr_ext magerr_auto sigmapsf magerr_kron "
+    "psf_inst_mag_sig uncertainty".split()
+)
+FLUX_ERROR_NAMES: Final = tuple(
+    "fluxerr flux_err flux_error e_flux psffluxerr psf_flux_err pdcsap_flux_err sciencefluxerr dujy forcediffimfluxunc "
+    "sap_flux_err err error sigma uncertainty".split()
 )
 BAND_NAMES: Final = tuple("band filter passband filt fid bandpass filtercode filter_code filterid".split())
-ID_NAMES: Final = tuple("id object_id objid oid star_id starid source_id name objectid object star".split())
-RA_NAMES, DEC_NAMES = ("ra", "raj2000", "ra_deg"), ("dec", "dej2000", "dec_deg")
+ID_NAMES: Final = tuple(
+    "object_id masterid objid oid star_id starid source_id asas_sn_id diaobjectid allwise_cntr id name objectid object "
+    "star".split()
+)
+RA_NAMES, DEC_NAMES = ("ra", "raj2000", "ra_deg", "objra"), ("dec", "dej2000", "dec_deg", "decl", "objdec")
 MAX_BANDS: Final = 12
 """No survey here has more; more columns like a magnitude mean that the guess is wrong."""
-NOT_BANDS: Final = frozenset("e er err d sig lim ref abs zp std mean med".split())
+NOT_BANDS: Final = frozenset("e er err d sig lim ref abs zp std mean med psf ap auto kron cal ucal corr".split())
 """What stands beside `mag` in a column's name without being a band."""
 MJD_RANGE, JD_RANGE = (15000.0, 110000.0), (2_415_000.0, 2_500_000.0)
 NUMERIC_SHARE: Final = 0.9
@@ -71,8 +87,12 @@ def guess_columns(sample: Sample) -> ColumnGuess:
     free = [column for column in numbers if column not in (id_column, band_column, ra, dec)]
     time = _time_column(sample, numbers, named_numeric, free)
     rest = [column for column in free if column != time]
+    if not sample.has_names and time in free:  # what stands before the date may be the position
+        rest = free[free.index(time) + 1 :] + free[: free.index(time)]
 
     mag = _find(named_numeric, MAG_NAMES)
+    if mag is not None and _is_signed(numbers[mag]) and _find(named_numeric, FLUX_NAMES) is not None:
+        mag = None  # a negative flux written as a negative magnitude: the flux itself is there, too
     by_band = _columns_by_band([column for column in named_numeric if column in rest]) if mag is None else {}
     is_wide = len(by_band) > 1
     if is_wide:
@@ -85,7 +105,9 @@ def guess_columns(sample: Sample) -> ColumnGuess:
             mag, err = pair
             bands = bands or [band]
         mag = mag or flux or (rest[0] if rest else None)
-        err = err or _find(named_numeric, ERROR_NAMES)
+        err = err or _find(named_numeric, FLUX_ERROR_NAMES if is_flux else ERROR_NAMES)
+        if err is None and not is_flux and _find(named_numeric, FLUX_ERROR_NAMES) is not None:
+            rest = [mag] if mag is not None else []  # errors there are, but of the flux beside the magnitude
         err = err or next((column for column in rest if column != mag and _looks_like_error(numbers[column])), None)
         magnitudes = ((mag, err),) if mag is not None else ()
     if time is None or not magnitudes:
@@ -103,8 +125,9 @@ def _find(columns: list[str], names: tuple[str, ...]) -> str | None:
     lower: dict[str, str] = {}
     for column in columns:
         lower.setdefault(column.lower(), column)
-    for column in columns:  # a field of a nested column is known by its own name
+    for column in columns:  # a field of a nested column is known by its own name, "Mag Error" is mag_error
         lower.setdefault(column.rpartition(".")[2].lower(), column)
+        lower.setdefault(re.sub(r"[ -]", "_", column.lower()), column)
     return next((lower[name] for name in names if name in lower), None)
 
 
@@ -151,12 +174,12 @@ def _time_column(
     others = [str(column) for column in sample.table.columns if str(column) not in numbers]
     calendar = _find(others, TIME_NAMES) if sample.has_names else None
     calendar = calendar or next((column for column in others if _is_calendar(sample.table[column])), None)
-    if calendar is None:
-        return free[0] if free else None
     for column in free:
         middle = float(np.nanmedian(numbers[column]))
         if any(low < middle < high for low, high in (MJD_RANGE, JD_RANGE)):
             return column
+    if calendar is None:
+        return free[0] if free else None
     example = str(sample.table[calendar].iloc[0])[:30]
     raise SurveyError(
         f"{sample.path}: the dates in column {calendar!r} are text ({example!r}): write them as MJD or JD numbers."
@@ -191,6 +214,12 @@ def _error_of(band: str, errors: dict[str, str | None]) -> str | None:
     exact = [column for column, rest in errors.items() if rest == band]
     alike = [column for column, rest in errors.items() if rest is not None and rest.lower() == band.lower()]
     return min(exact or alike, key=len, default=None)
+
+
+def _is_signed(values: NDArray[np.float64]) -> bool:
+    """Say whether magnitudes stand on both sides of zero, far from it, as no star's do."""
+    low, high = np.nanpercentile(values, [1, 99])
+    return bool(low < -5 and high > 5)
 
 
 def _looks_like_error(values: NDArray[np.float64]) -> bool:

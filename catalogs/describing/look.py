@@ -156,7 +156,7 @@ def _text_sample(path: Path, content: bytes) -> Sample:
         header = header[:-1] if len(header) == width + 1 and not header[-1] else header
     else:
         above = [line for number, line in numbered if number < rows[0][0]]
-        header = _fields(above[-1].strip().removeprefix(comment).strip(), character) if above else []
+        header = _fields(above[-1].strip().lstrip(comment or None).strip(), character) if above else []
         by_name = len(header) == width and not any(is_number(value) for value in header)
         described.append('header = "comment"' if by_name else "header = false")
         header = header if by_name else []
@@ -181,7 +181,7 @@ def _header_lines(split: list[list[str]]) -> int:
 def _fields(line: str, character: str | None) -> list[str]:
     """Split a line as the reader splits a header line."""
     if character is None:
-        return [value.strip('"') for value in line.split()]
+        return [value.strip('",') for value in line.split()]  # some write commas into the header line only
     try:
         values = next(csv.reader([line], delimiter=character, skipinitialspace=True), [])
     except csv.Error:  # a carriage return within the line, or a field beyond all measure

@@ -30,6 +30,8 @@ class RawObject(NamedTuple):
     """The band of a one-band file, so that a star's B and R files are no duplicates of each other."""
     joined: bool = False
     """Whether other files may hold more of the same star in the same band."""
+    in_flux: bool = False
+    """Whether its magnitudes and errors, as read, are fluxes of the survey's zero point."""
 
 
 class RawEpochs(NamedTuple):
@@ -39,7 +41,16 @@ class RawEpochs(NamedTuple):
     band_index: NDArray[np.int8]
     time: NDArray[np.float64]
     mag: NDArray[np.float64]
+    """Or flux, for an object that is `in_flux`."""
     err: NDArray[np.float64]
+
+
+class BrokenRows(NamedTuple):
+    """An object whose rows in one file could not be read."""
+
+    object_id: str
+    source: str
+    problem: str
 
 
 @dataclass
@@ -54,6 +65,10 @@ class RawCurves:
     """How many objects were skipped, by reason."""
     dropped_epochs: Counter[str] = field(default_factory=Counter)
     """How many epochs the survey itself marks as not to be used, by mark."""
+    broken: list[BrokenRows] = field(default_factory=list)
+    """Objects whose rows in some file were skipped: other files may hold more of them."""
+    notes: Counter[str] = field(default_factory=Counter)
+    """What else is to be known of what was read, with how many light curves or epochs it is about."""
 
 
 def assemble(
@@ -155,22 +170,26 @@ def join_curves(parts: Iterable[RawCurves]) -> RawCurves:
     """Put several readings together; objects keep their order, epochs point to their new places."""
     objects: list[RawObject] = []
     problems: list[str] = []
+    broken: list[BrokenRows] = []
     dropped: Counter[str] = Counter()
     dropped_epochs: Counter[str] = Counter()
+    notes: Counter[str] = Counter()
     pieces: list[RawEpochs] = []
     shifts: list[int] = []
     for part in parts:
         shifts.append(len(objects))
         objects.extend(part.objects)
         problems.extend(part.problems)
+        broken.extend(part.broken)
         dropped.update(part.dropped_objects)
         dropped_epochs.update(part.dropped_epochs)
+        notes.update(part.notes)
         pieces.append(part.epochs)
     if not pieces:
         return RawCurves([], no_curves("").epochs)
     if len(pieces) == 1:
-        return RawCurves(objects, pieces[0], problems, dropped, dropped_epochs)
+        return RawCurves(objects, pieces[0], problems, dropped, dropped_epochs, broken, notes)
     sizes = [piece.time.size for piece in pieces]
     joined = RawEpochs(*(np.concatenate(column) for column in zip(*pieces, strict=True)))
     shifted = joined.object_index + np.repeat(np.array(shifts, dtype=np.int32), sizes)
-    return RawCurves(objects, joined._replace(object_index=shifted), problems, dropped, dropped_epochs)
+    return RawCurves(objects, joined._replace(object_index=shifted), problems, dropped, dropped_epochs, broken, notes)

@@ -92,10 +92,10 @@ def _votable(source: bytes | Path) -> TableHead:
 
 
 def _records(source: bytes | Path, kind: str) -> TableHead:
-    from lcdvt.catalogs.reading.records import record_table
+    from lcdvt.catalogs.reading.records import record_names
 
     content = read_whole(str(source)) if isinstance(source, Path) else source
-    return TableHead(tuple(flat_names(record_table(kind, content).schema)), {})
+    return TableHead(tuple(record_names(kind, content)), {})
 
 
 _PEEKERS: Final = {

@@ -1,24 +1,88 @@
 """JSON and Avro: a record per object, or per alert, with its light curve nested in it, as an Arrow table."""
 
 import io
+import itertools
 import json
+from functools import lru_cache
 from typing import Any, Final
 
 import pyarrow as pa
 
+from lcdvt.catalogs.reading.nested import DOT
 from lcdvt.errors import InputFileError
 
 AVRO_EXTRA: Final = "reading Avro needs the package fastavro: install lcdvt[avro]"
 _NO_CURVE: Final = (bytes, bytearray)
+Record = dict[str, Any]
 
 
-def record_table(kind: str, content: bytes) -> pa.Table:
-    """Return the records of a JSON or Avro file, one row each; pictures cut out of the sky are left out."""
+def record_names(kind: str, content: bytes) -> list[str]:
+    """Return the names of what records hold, fields of a record within with a dot, as of a nested table."""
+    names: dict[str, None] = {}
+    for record in _records(kind, content):
+        for key, value in record.items():
+            inner = _fields_within(value)
+            names |= dict.fromkeys([f"{key}{DOT}{field}" for field in inner] or [key])
+    return list(names)
+
+
+def record_table(kind: str, content: bytes, wanted: list[str], newest: str = "") -> pa.Table:
+    """Return what is wanted of the records of a JSON or Avro file, one row each.
+
+    Parameters
+    ----------
+    kind, content
+        `json` or `avro`, and the file.
+    wanted
+        The names, fields of a record within with a dot.
+    newest
+        A record within that is wanted whole, as it is one more of those in a list.
+    """
+    inside: dict[str, set[str]] = {}
+    for name in wanted:
+        outer, _, field = name.partition(DOT)
+        inside.setdefault(outer, set()).add(field)
+    if newest:
+        inside[newest] = {""}
+    pruned = _pruned if newest else _side_by_side
+    rows = [
+        {key: pruned(value, inside[key]) for key, value in record.items() if key in inside}
+        for record in _records(kind, content)
+    ]
+    return pa.Table.from_pylist(rows)
+
+
+def _fields_within(value: Any) -> list[str]:
+    if isinstance(value, list):
+        return list(dict.fromkeys(itertools.chain.from_iterable(each for each in value if isinstance(each, dict))))
+    return list(value) if isinstance(value, dict) else []
+
+
+def _pruned(value: Any, fields: set[str]) -> Any:
+    """Return a record, or a list of records, with some of its fields; an empty name takes it whole."""
+    if "" in fields:
+        return value
+    if isinstance(value, list):
+        return [_pruned(each, fields) for each in value]
+    return {field: value[field] for field in fields if field in value} if isinstance(value, dict) else value
+
+
+def _side_by_side(value: Any, fields: set[str]) -> Any:
+    """Return a list of records as a record of lists, which are quicker to take; anything else as `_pruned` does."""
+    is_list_of_records = isinstance(value, list) and value and all(isinstance(each, dict) for each in value)
+    if "" in fields or not is_list_of_records:
+        return _pruned(value, fields)
+    return {field: [each.get(field) for each in value] for field in fields}
+
+
+@lru_cache(maxsize=1)
+def _records(kind: str, content: bytes) -> list[Record]:
+    """Return the records, without the pictures of the sky; kept, because a file is asked for its names first."""
     records = _json_records(content) if kind == "json" else _avro_records(content)
-    return pa.Table.from_pylist([_without_pictures(record) for record in records])
+    return [{key: value for key, value in record.items() if not isinstance(value, _NO_CURVE)} for record in records]
 
 
-def _json_records(content: bytes) -> list[dict[str, Any]]:
+def _json_records(content: bytes) -> list[Record]:
     found = json.loads(content)  # takes the bare word NaN, which is no JSON but which brokers write
     records = found if isinstance(found, list) else [found]
     if not all(isinstance(record, dict) for record in records):
@@ -26,14 +90,10 @@ def _json_records(content: bytes) -> list[dict[str, Any]]:
     return records
 
 
-def _avro_records(content: bytes) -> list[dict[str, Any]]:
+def _avro_records(content: bytes) -> list[Record]:
     try:
         import fastavro
     except ImportError as error:
         raise InputFileError(AVRO_EXTRA) from error
-    records: list[dict[str, Any]] = list(fastavro.reader(io.BytesIO(content)))
+    records: list[Record] = list(fastavro.reader(io.BytesIO(content)))
     return records
-
-
-def _without_pictures(record: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in record.items() if not isinstance(value, _NO_CURVE)}

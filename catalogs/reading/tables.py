@@ -13,6 +13,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from lcdvt.catalogs.reading.barycentre import in_stored_time
+from lcdvt.catalogs.reading.cameras import SHIFTED_CAMERAS, levelled
 from lcdvt.catalogs.reading.curves import (
     UNKNOWN_BAND,
     RawCurves,
@@ -47,7 +49,7 @@ def read_table_bytes(survey: Survey, match: Match, content: bytes, name: str) ->
         if form.type == "parquet":
             table = flattened(_parquet_columns(content, wanted, form.newest), wanted, form.newest)
         elif form.type in ("json", "avro"):
-            table = flattened(record_table(form.type, content), wanted, form.newest)
+            table = flattened(record_table(form.type, content, wanted, form.newest), wanted, form.newest)
         else:
             table = _astropy_table(form.type, content, wanted)
     except InputFileError as error:
@@ -102,36 +104,53 @@ def _votable(stream: io.BytesIO, wanted: list[str]) -> Any:
     return parse_single_table(stream, columns=wanted).to_table(use_names_over_ids=True)
 
 
-def parquet_batches(path: Path, form: Format) -> Iterator[pa.Table]:
-    """Stream the needed columns of a Parquet file that may be larger than memory."""
+def parquet_batches(path: Path, form: Format, *, ids_alone: bool = False) -> Iterator[pa.Table]:
+    """Stream the needed columns of a Parquet file that may be larger than memory, or those of its ids alone."""
     try:
         with pq.ParquetFile(path) as file:
-            wanted, names = [str(column) for column in form.used_columns], flat_names(file.schema_arrow)
+            used = form.id_columns if ids_alone else form.used_columns
+            wanted, names = [str(column) for column in used], flat_names(file.schema_arrow)
             missing = [column for column in wanted if column not in names]
             if missing:
                 raise InputFileError(f"{path} has no column {missing[0]!r}; it has {', '.join(names[:20])}.")
             is_nested = has_lists(file.schema_arrow, wanted)
             rows = NESTED_ROWS_AT_ONCE if is_nested else ROWS_AT_ONCE
-            for batch in file.iter_batches(rows, columns=stored_columns(file.schema_arrow, wanted, form.newest)):
-                yield flattened(pa.Table.from_batches([batch]), wanted, form.newest)
+            newest = "" if ids_alone else form.newest
+            for batch in file.iter_batches(rows, columns=stored_columns(file.schema_arrow, wanted, newest)):
+                yield flattened(pa.Table.from_batches([batch]), wanted, newest)
     except (pa.ArrowException, OSError) as error:
         raise InputFileError(f"{path} is a damaged parquet file: {first_line(error)}") from error
 
 
 def id_strings(form: Format, table: pa.Table, groups: dict[str, str]) -> NDArray[Any]:
     """Return each row's object id; empty where a part of it is missing."""
-    columns = [
-        pc.fill_null(table[str(column)].cast(pa.string()), "").to_numpy(zero_copy_only=False)
-        for column in form.id_columns
-    ]
-    if form.id == "{" + str(form.id_columns[0]) + "}":
-        return np.asarray(columns[0], dtype=object)
+    code, ids = object_codes(form, table, groups)
+    return np.array(ids, dtype=object)[code]
+
+
+def object_codes(form: Format, table: pa.Table, groups: dict[str, str]) -> tuple[NDArray[np.int64], list[str]]:
+    """Return the number of each row's object, and the objects' ids; an id of which a part is missing is empty."""
     names = [str(column) for column in form.id_columns]
-    ids = [
-        fill_template(form.id, groups | dict(zip(names, row, strict=True))) if all(row) else ""
-        for row in zip(*columns, strict=True)
-    ]
-    return np.array(ids, dtype=object)
+    parts = [_encoded(table, column) for column in form.id_columns]
+    code = parts[0][0]
+    rows = [(word,) for word in parts[0][1]]
+    for more, words in parts[1:]:
+        together, code = np.unique(code * len(words) + more, return_inverse=True)
+        rows = [(*rows[each // len(words)], words[each % len(words)]) for each in together.tolist()]
+    if form.id == "{" + names[0] + "}":
+        return code, [row[0] for row in rows]
+    filled = (fill_template(form.id, groups | dict(zip(names, row, strict=True))) if all(row) else "" for row in rows)
+    return code, list(filled)
+
+
+def _encoded(table: pa.Table, column: Column) -> tuple[NDArray[np.int64], list[str]]:
+    """Return each row's text as a number, and the distinct texts: there are few of them, and many rows."""
+    values = table[str(column)]
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    encoded = values.combine_chunks().dictionary_encode(null_encoding="encode")
+    words = pc.fill_null(encoded.dictionary.cast(pa.string()), "").to_pylist()
+    return np.asarray(encoded.indices.to_numpy()).astype(np.int64), words
 
 
 def curves_from_table(survey: Survey, match: Match, table: pa.Table, name: str) -> RawCurves:
@@ -150,7 +169,7 @@ def _curves(survey: Survey, match: Match, table: pa.Table, name: str) -> RawCurv
     rows = table.num_rows
     if rows == 0:
         return no_curves(f"{name} holds no epochs.")
-    negative = np.isin(_words(table, form.sign), NEGATIVE_SIGNS) if form.sign is not None else None
+    negative = _among(table, form.sign, NEGATIVE_SIGNS) if form.sign is not None else None
 
     def numbers(column: Column) -> NDArray[np.float64]:
         if form.dates_file and column == form.time:
@@ -163,13 +182,16 @@ def _curves(survey: Survey, match: Match, table: pa.Table, name: str) -> RawCurv
     problems: list[str] = []
     dropped: Counter[str] = Counter()
     if form.many_objects:
-        id_of_row = id_strings(form, table, match.groups).astype(str)
-        ids, first, inverse = np.unique(id_of_row, return_index=True, return_inverse=True)
+        code, ids = object_codes(form, table, match.groups)
+        _, first = np.unique(code, return_index=True)
+        by_id = sorted(range(len(ids)), key=ids.__getitem__)
         objects = [
-            RawObject(str(object_id), name, float(ra[row]), float(dec[row]), labels[row])
-            for object_id, row in zip(ids, first, strict=True)
+            RawObject(ids[place], name, float(ra[first[place]]), float(dec[first[place]]), labels[first[place]])
+            for place in by_id
         ]
-        object_index = inverse.astype(np.int32)
+        rank = np.empty(len(ids), dtype=np.int32)
+        rank[by_id] = np.arange(len(ids))
+        object_index = rank[code]
         if "" in ids:
             problems.append(f"{name}: some rows have no id; they are skipped: give every object its id.")
             dropped["no id"] = 1
@@ -183,26 +205,36 @@ def _curves(survey: Survey, match: Match, table: pa.Table, name: str) -> RawCurv
         band_index = _band_column(survey, form, table)
     else:
         band_index = bands_of_rows(survey, [match], [rows])
+    marks = [
+        (flag, has_bits(_floats(table, flag.column), flag) if flag.bits else _has_word(table, flag))
+        for flag in form.flags
+    ]
+    shifted = 0
+    if form.camera is not None:
+        usable = ~np.logical_or.reduce([np.zeros(rows, dtype=bool), *(marked for _, marked in marks)])
+        camera, _ = _encoded(table, form.camera)
+        mags[0], shifted = levelled(survey, (object_index, band_index), camera, (times[0], mags[0], errs[0]), usable)
     epochs = assemble(form, object_index, times, mags, errs, band_index)
     flagged: Counter[str] = Counter()
     if form.flags:
-        marks = [
-            (flag, has_bits(_floats(table, flag.column), flag) if flag.bits else _has_word(table, flag))
-            for flag in form.flags
-        ]
         epochs, flagged = without_flagged(form, epochs, marks, object_index)
-    return RawCurves(objects, epochs, problems, dropped, flagged)
+    epochs, notes = in_stored_time(survey, form, objects, epochs)
+    notes += Counter({SHIFTED_CAMERAS: shifted})
+    if survey.is_flux(form):
+        objects = [one._replace(in_flux=True) for one in objects]
+    return RawCurves(objects, epochs, problems, dropped, flagged, notes=notes)
 
 
 def _has_word(table: pa.Table, flag: Flag) -> NDArray[np.bool_]:
     """Say for each row whether the flag's text marks it."""
-    among = np.isin(_words(table, flag.column), flag.keep or flag.drop)
+    among = _among(table, flag.column, flag.keep or flag.drop)
     return ~among if flag.keep else among
 
 
-def _words(table: pa.Table, column: Column) -> NDArray[Any]:
-    words = table[str(column)].cast(pa.string()).fill_null("").to_numpy(zero_copy_only=False).astype(str)
-    return np.asarray(np.char.strip(words))
+def _among(table: pa.Table, column: Column, wanted: tuple[str, ...]) -> NDArray[np.bool_]:
+    """Say for each row whether its text in a column is one of some words."""
+    code, words = _encoded(table, column)
+    return np.array([word.strip() in wanted for word in words], dtype=bool)[code]
 
 
 def _floats(table: pa.Table, column: Column) -> NDArray[np.float64]:
@@ -215,10 +247,8 @@ def _floats(table: pa.Table, column: Column) -> NDArray[np.float64]:
 
 
 def _band_column(survey: Survey, form: Format, table: pa.Table) -> NDArray[np.int8]:
+    assert form.band_column is not None  # asked for by the caller only then
     names = {band: band for band in survey.bands} | form.band_names
-    found, inverse = np.unique(
-        table[str(form.band_column)].cast(pa.string()).fill_null("").to_numpy(zero_copy_only=False).astype(str),
-        return_inverse=True,
-    )
-    codes = [survey.bands.index(names[name.strip()]) if name.strip() in names else UNKNOWN_BAND for name in found]
-    return np.array(codes, dtype=np.int8)[inverse]
+    code, found = _encoded(table, form.band_column)
+    bands = [survey.bands.index(names[name.strip()]) if name.strip() in names else UNKNOWN_BAND for name in found]
+    return np.array(bands, dtype=np.int8)[code]

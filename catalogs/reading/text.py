@@ -7,7 +7,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from lcdvt.catalogs.reading.curves import BROKEN_LINE, UNKNOWN_BAND, RawCurves, assemble, bands_of_rows
+from lcdvt.catalogs.reading.barycentre import in_stored_time
+from lcdvt.catalogs.reading.cameras import SHIFTED_CAMERAS, levelled
+from lcdvt.catalogs.reading.curves import BROKEN_LINE, UNKNOWN_BAND, BrokenRows, RawCurves, assemble, bands_of_rows
 from lcdvt.catalogs.reading.detect import TextFile, TextLayout, separator_byte
 from lcdvt.catalogs.reading.scan import LINE_FAULTS, Scan, scan_texts
 from lcdvt.catalogs.reading.text_objects import TextObjects, objects_of_rows, wanted_columns
@@ -55,9 +57,11 @@ def read_texts(survey: Survey, files: Sequence[TextFile]) -> RawCurves:
     # Each sentence with the place of its file, because they are told in the order of the files.
     told = [(place, f"{files[place].name} holds no epochs.") for place in np.flatnonzero(rows_of_file == 0).tolist()]
     dropped: Counter[str] = Counter()
+    broken: list[BrokenRows] = []
     if scan.fault.any():
-        broken = _drop_faulty(found, scan, files)
-        told += broken
+        faulty = _drop_faulty(found, scan, files)
+        told += [(place, rows.problem) for place, rows in faulty]
+        broken = [rows for _, rows in faulty]
         dropped[BROKEN_LINE] = len(broken)
     nameless = _drop_nameless(found, files)
     if nameless:
@@ -71,16 +75,26 @@ def read_texts(survey: Survey, files: Sequence[TextFile]) -> RawCurves:
     rows = int(scan.row_start[-1])
     negative = _among(form, scan, form.sign, NEGATIVE_SIGNS) if form.sign is not None else None
     times, mags, errs = measured(survey, form, values.__getitem__, rows, negative)
+    marks = [
+        (flag, has_bits(values[flag.column], flag) if flag.bits else _has_word(flag, form, scan)) for flag in form.flags
+    ]
+    shifted = 0
+    if form.camera is not None:
+        usable = ~np.logical_or.reduce([np.zeros(rows, dtype=bool), *(marked for _, marked in marks)])
+        measurements = (times[0], mags[0], errs[0])
+        mags[0], shifted = levelled(
+            survey, (found.object_index, band_index), _cameras(form, scan), measurements, usable
+        )
     epochs = assemble(form, found.object_index, times, mags, errs, band_index)
     flagged: Counter[str] = Counter()
     if form.flags:
-        marks = [
-            (flag, has_bits(values[flag.column], flag) if flag.bits else _has_word(flag, form, scan))
-            for flag in form.flags
-        ]
         epochs, flagged = without_flagged(form, epochs, marks, found.object_index)
+    epochs, notes = in_stored_time(survey, form, found.objects, epochs)
+    notes += Counter({SHIFTED_CAMERAS: shifted})
+    if survey.is_flux(form):
+        found.objects = [one._replace(in_flux=True) for one in found.objects]
     sentences = [problem for _, problem in sorted(told, key=lambda one: one[0])]
-    return RawCurves(found.objects, epochs, sentences, dropped, flagged)
+    return RawCurves(found.objects, epochs, sentences, dropped, flagged, broken, notes)
 
 
 def _has_word(flag: Flag, form: Format, scan: Scan) -> NDArray[np.bool_]:
@@ -97,8 +111,22 @@ def _among(form: Format, scan: Scan, column: Column, words: tuple[str, ...]) -> 
     return np.asarray(match_tokens(scan, at, keys, codes) == 0)
 
 
-def _drop_faulty(found: TextObjects, scan: Scan, files: Sequence[TextFile]) -> list[tuple[int, str]]:
-    """Leave out every object with a broken line: half an object is worse than none."""
+def _cameras(form: Format, scan: Scan) -> NDArray[np.int64]:
+    """Return a number for each row's camera, made of the first eight bytes of its name."""
+    assert form.camera is not None  # asked for by the caller only then
+    at = wanted_columns(form)[1].index(form.camera)
+    start, stop = scan.text_start[:, at], scan.text_stop[:, at]
+    data = np.frombuffer(scan.buffer, dtype=np.uint8)
+    number = np.zeros(start.size, dtype=np.uint64)
+    for place in range(8):
+        there = start + place < stop
+        byte = np.where(there, data[np.minimum(start + place, data.size - 1)], 0).astype(np.uint64)
+        number |= byte << np.uint64(8 * place)
+    return number.view(np.int64)
+
+
+def _drop_faulty(found: TextObjects, scan: Scan, files: Sequence[TextFile]) -> list[tuple[int, BrokenRows]]:
+    """Leave out what a file has of an object with a broken line there: where one line is torn others may be missing."""
     faulty_rows = np.flatnonzero(scan.fault)
     faulty, first = np.unique(found.object_index[faulty_rows], return_index=True)
     told = []
@@ -106,8 +134,9 @@ def _drop_faulty(found: TextObjects, scan: Scan, files: Sequence[TextFile]) -> l
         place = found.file_of_object[index]
         line = files[place].layout.body_line + int(scan.line_number[row])
         what, object_id = LINE_FAULTS[int(scan.fault[row])], found.objects[index].object_id
-        sentence = f"{what}; object {object_id} is skipped: mend or fetch the file again."
-        told.append((place, f"{files[place].name}:{line}: {sentence}"))
+        name = files[place].name
+        sentence = f"{name}:{line}: {what}; object {object_id} is skipped there: mend or fetch the file again."
+        told.append((place, BrokenRows(object_id, name, sentence)))
     _remove(found, faulty)
     return told
 

@@ -41,7 +41,7 @@ def wanted_columns(form: Format) -> tuple[tuple[Column, ...], tuple[Column, ...]
     words = [flag.column for flag in form.flags if not flag.bits]
     return _distinct(
         (*measured, form.ra, form.dec, form.zero_point_column, form.limit, form.reference, form.reference_err, *bits),
-        (*form.id_columns, form.band_column, form.label, form.sign, *words),
+        (*form.id_columns, form.band_column, form.label, form.sign, form.camera, *words),
     )
 
 

@@ -1,7 +1,7 @@
-"""What a survey writes down to what is kept: fluxes to magnitudes, flux errors to magnitude errors, flags to counts.
+"""What a survey writes down to what is kept: fluxes to one zero point, flux errors to those of magnitudes, flags.
 
 A magnitude that cannot be is marked by an infinity, so that it is counted under its own reason: +inf is an upper limit,
--inf a flux of zero or below. Such a flux is a measurement all the same; the epochs table has no place for it yet.
+-inf a star that is fainter than nothing, because more was taken from its reference magnitude than there was.
 """
 
 from collections import Counter
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from lcdvt.catalogs.reading.curves import RawEpochs, take
 from lcdvt.catalogs.survey import BandColumns, Column, Flag, Format, Survey
+from lcdvt.catalogs.time_zone import utc_from_local
 
 Floats = NDArray[np.float64]
 UPPER_LIMIT: Final = np.inf
@@ -31,7 +32,7 @@ def measured(
     rows: int,
     negative: NDArray[np.bool_] | None = None,
 ) -> tuple[list[Floats], list[Floats], list[Floats]]:
-    """Return dates, magnitudes and errors of each measurement that a row of this format holds.
+    """Return dates, magnitudes (or fluxes) and errors of each measurement that a row of this format holds.
 
     Parameters
     ----------
@@ -48,8 +49,12 @@ def measured(
     times, mags, errs = [], [], []
     for one in form.measurements:
         time = column(form.time_column(one))
-        times.append(time + shift if shift else time)
-        mag, err = _in_magnitudes(survey, form, one, column, rows)
+        time = time + shift if shift else time
+        if form.time_zone:
+            to_mjd = survey.time.offset_to_mjd
+            time = utc_from_local(time + to_mjd, form.time_zone) - to_mjd
+        times.append(time)
+        mag, err = (_fluxes if survey.is_flux(form) else _magnitudes)(survey, form, one, column, rows)
         if negative is not None:
             mag, err = _apparent(form, column, mag, err, negative)
         if form.limit is not None:
@@ -61,27 +66,32 @@ def measured(
     return times, mags, errs
 
 
-def _in_magnitudes(
+def _magnitudes(
     survey: Survey, form: Format, one: BandColumns, column: Callable[[Column], Floats], rows: int
 ) -> tuple[Floats, Floats]:
-    value = column(one.mag)
     if one.err is None:
-        constant = np.full(rows, np.nan if survey.constant_error is None else survey.constant_error)
-    elif one.flux is None and not survey.is_flux(form):
-        return value, column(one.err)  # nearly every format: nothing to compute
+        return column(one.mag), np.full(rows, np.nan if survey.constant_error is None else survey.constant_error)
+    if one.flux is None:
+        return column(one.mag), column(one.err)
     with np.errstate(invalid="ignore", divide="ignore"):
-        if survey.is_flux(form):
-            zero: float | Floats = survey.flux_zero_point if form.flux_zero_point is None else form.flux_zero_point
-            if form.zero_point_column is not None:
-                zero = column(form.zero_point_column)
-            mag = np.where(value > 0, zero - 2.5 * np.log10(value), np.where(value <= 0, NO_MAGNITUDE, np.nan))
-            err = constant if one.err is None else column(one.err)
-            mag[any_of(value, survey.mag_sentinels) | any_of(err, survey.err_sentinels)] = np.nan
-            return mag, err if one.err is None else _POGSON * err / value
-        if one.err is None:
-            return value, constant
-        flux = column(one.flux) if one.flux is not None else np.ones(rows)
-        return value, _POGSON * column(one.err) / flux
+        return column(one.mag), _POGSON * column(one.err) / column(one.flux)
+
+
+def _fluxes(
+    survey: Survey, form: Format, one: BandColumns, column: Callable[[Column], Floats], rows: int
+) -> tuple[Floats, Floats]:
+    """Return fluxes of the survey's own zero point, whatever that of the format or of the row is."""
+    flux = column(one.mag)
+    if one.err is None:
+        err = np.abs(flux) * (np.nan if survey.constant_error is None else survey.constant_error / _POGSON)
+    else:
+        err = column(one.err)
+    flux = np.where(any_of(flux, survey.mag_sentinels) | any_of(err, survey.err_sentinels), np.nan, flux)
+    zero: float | Floats = survey.flux_zero_point if form.flux_zero_point is None else form.flux_zero_point
+    if form.zero_point_column is not None:
+        zero = column(form.zero_point_column)
+    factor = 10.0 ** (-0.4 * (zero - survey.flux_zero_point))
+    return (flux, err) if np.all(factor == 1.0) else (flux * factor, err * factor)
 
 
 def _apparent(

@@ -26,6 +26,8 @@ class Checked:
     files: int = 0
     objects: int = 0
     findings: list[Finding] = field(default_factory=list)
+    incomplete: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Objects stored without a file that could not be read: object -> file -> why. On the disk nothing is wrong."""
 
     @property
     def is_sound(self) -> bool:

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from lcdvt.catalogs.survey import Survey
 from lcdvt.catalogs.survey_toml import survey_from_file
 from lcdvt.checks.findings import Checked
-from lcdvt.epochs.block import EPOCHS_SCHEMA, check_epochs
+from lcdvt.epochs.block import EPOCHS_SCHEMA, check_epochs, epochs_schema
 from lcdvt.errors import LcdvtError, first_line
 from lcdvt.features.config import FeatureConfig
 from lcdvt.names import BAND, OBJECT_ID, n_epochs_column
@@ -33,12 +33,15 @@ def check_survey(folder: SurveyFolder, progress: Progress = silent) -> Checked:
     """Check every file of an ingested survey."""
     checked = Checked(folder.root.name, "survey")
     with while_nobody_writes(folder.progress):
-        survey = _survey(folder, checked)
         journal = _journal(folder, checked)
+        survey = _survey(folder, checked, RESUME if journal.records and not journal.completed else REPAIR)
         damaged = _check_bytes(folder, journal, checked)
         read = pieces_folder(folder)
+        checked.incomplete = journal.incomplete
         if read.progress.is_dir():  # a survey whose light curves were joined keeps them as they were read
-            _check_bytes(read, _journal(read, checked), checked)
+            of_pieces = _journal(read, checked)
+            _check_bytes(read, of_pieces, checked)
+            checked.incomplete = of_pieces.incomplete
         if survey is not None and folder.objects.is_file() and folder.objects.name not in damaged:
             try:
                 features = stored_features(journal)
@@ -49,11 +52,11 @@ def check_survey(folder: SurveyFolder, progress: Progress = silent) -> Checked:
     return checked
 
 
-def _survey(folder: SurveyFolder, checked: Checked) -> Survey | None:
+def _survey(folder: SurveyFolder, checked: Checked, cure: str) -> Survey | None:
     try:
         return survey_from_file(folder.survey_toml)
     except LcdvtError as error:
-        checked.add(folder.survey_toml, f"no survey description ({error})", REPAIR)
+        checked.add(folder.survey_toml, f"no survey description ({error})", cure)
     return None
 
 
@@ -76,12 +79,16 @@ def _check_bytes(folder: SurveyFolder, journal: Journal, checked: Checked) -> se
     for name, written in journal.files.items():
         path = folder.root / name
         checked.files += 1
+        # An interrupted ingest puts rewritten parts in their place; what is not a part every ingest writes again.
+        is_part = "/" in name
+        is_to_come = not is_part or (not journal.completed and name in journal.waiting)
+        cure = RESUME if is_to_come else REPAIR
         if not written.has_its_size(path):
             size = _size(path)
             what = "is missing" if size is None else f"has {size} bytes instead of {written.size}"
-            checked.add(path, what, REPAIR)
+            checked.add(path, what, cure)
         elif not written.is_whole(path):
-            checked.add(path, "does not have the bytes that were written (checksum)", REPAIR)
+            checked.add(path, "does not have the bytes that were written (checksum)", cure)
         else:
             continue
         damaged.add(name)
@@ -113,7 +120,7 @@ class _SurveyCheck:
                 self._check_part(part_name(number), objects)
                 progress(self.checked.objects, None)
             for path in sorted(self.folder.epochs.glob(PARTS)):
-                if path.name not in seen:
+                if path.name not in seen and pq.read_metadata(path).num_rows:  # all its stars may be in newer parts
                     self.checked.add(path, f"its objects are not in {self.folder.objects.name}", RESUME)
             self._check_repetitions()
         except _DAMAGE as error:
@@ -147,8 +154,9 @@ class _SurveyCheck:
     def _check_epochs(self, path: Path, objects: pa.Table, ids: list[str]) -> None:
         table = read_part(path)
         found = table.schema.remove_metadata()
-        if found != EPOCHS_SCHEMA:
-            self.checked.add(path, f"has the columns {_columns(found)}, not {_columns(EPOCHS_SCHEMA)}", REPAIR)
+        wanted = epochs_schema(self.survey)
+        if found not in (wanted, EPOCHS_SCHEMA):  # an earlier version kept no fluxes
+            self.checked.add(path, f"has the columns {_columns(found)}, not {_columns(wanted)}", REPAIR)
             return
         check_epochs(table, path.name)
         counts = table.group_by([OBJECT_ID, BAND], use_threads=False).aggregate([([], "count_all")])

@@ -109,15 +109,17 @@ class Dataset:
         """Fit a scaler on all objects, labelled or not."""
         return fit_scaler(self.X, self.survey, self.features, method)
 
-    def draw(self, budgets: Sequence[LabelBudget], seed: int) -> NDArray[np.int64]:
-        """Return labels of which each survey keeps its budget, the others set to −1.
+    def draw(self, budgets: Sequence[LabelBudget | None], seed: int) -> NDArray[np.int64]:
+        """Return labels of which each survey keeps its budget (None: nothing), the others set to −1.
 
-        A class that a survey has is kept with at least one label there.
+        A class that a survey has is kept with at least one label there, if the survey has a budget.
         """
         if len(budgets) != len(self.surveys):
             raise DatasetError(f"{len(budgets)} label budgets for {len(self.surveys)} surveys: give one for each.")
         drawn = np.full(len(self.y), UNLABELLED, dtype=np.int64)
         for number, budget in enumerate(budgets):
+            if budget is None:
+                continue
             places = np.flatnonzero(self.rows_of(number))
             kept = places[draw_labels(self.y[places], budget, seed, self.classes)]
             drawn[kept] = self.y[kept]

@@ -45,6 +45,11 @@ class LabelBudget:
             raise wrong
         return budget
 
+    @classmethod
+    def parse_or_none(cls, text: str) -> "LabelBudget":
+        """Read what `parse` reads, or `0`: no label at all, where other surveys have some."""
+        return NO_LABEL if text.strip() == "0" else cls.parse(text)
+
     def __str__(self) -> str:
         if self.kind == "share":
             return f"{100 * self.amount:g}%"
@@ -52,6 +57,7 @@ class LabelBudget:
 
 
 EVERY_LABEL: Final = LabelBudget(1.0, "share")
+NO_LABEL: Final = LabelBudget(0, "objects")
 
 
 def draw_labels(
@@ -70,6 +76,8 @@ def draw_labels(
     classes
         Names of the class numbers, for messages.
     """
+    if budget == NO_LABEL:
+        return np.empty(0, dtype=np.int64)
     members = _shuffled_by_class(y, seed)
     if not members:
         raise SettingsError("no object has a label to draw: give labels first (`lcdvt ingest --catalog FILE`).")

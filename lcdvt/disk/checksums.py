@@ -32,6 +32,7 @@ def file_checksum(path: Path) -> str:
 def write_checksums(folder: Path) -> None:
     """Write the checksums of all files of a folder into it, for a folder that is not going to change."""
     files = {str(path.relative_to(folder)): file_checksum(path) for path in _files(folder)}
+    files[CHECKSUMS_FILE] = _of_list(files)
     (folder / CHECKSUMS_FILE).write_text(json.dumps(files, indent=2), encoding="utf-8")
 
 
@@ -44,12 +45,20 @@ def damaged_files(folder: Path) -> dict[str, str]:
         known: dict[str, str] = dict(json.loads(path.read_bytes()))
     except (ValueError, TypeError, RecursionError):
         return {CHECKSUMS_FILE: "cannot be read"}
+    changed = "does not have the bytes that were written (checksum)"
+    own = known.pop(CHECKSUMS_FILE, None)  # an early version wrote none
     found = {name: folder / name for name in known}
     problems = {name: "is missing" for name, file in found.items() if not file.is_file()}
-    changed = "does not have the bytes that were written (checksum)"
+    if own is not None and own != _of_list(known):
+        problems[CHECKSUMS_FILE] = changed
     return problems | {
         name: changed for name, file in found.items() if name not in problems and file_checksum(file) != known[name]
     }
+
+
+def _of_list(files: dict[str, str]) -> str:
+    """Return the checksum of the checksums of all other files."""
+    return checksum(json.dumps(files, sort_keys=True).encode())
 
 
 def _files(folder: Path) -> list[Path]:

@@ -40,6 +40,7 @@ class _Block:
     latent_noise: Tensor
     gumbel_noise: Tensor | None
     encoder_noise: Tensor | None
+    shown: Tensor | None
     shifts: Tensor | None
 
 
@@ -94,6 +95,7 @@ class BatchStream:
             observed=observed,
             y=block.y[:, place],
             encoder_noise=None if block.encoder_noise is None else block.encoder_noise[:, place],
+            shown=None if block.shown is None else block.shown[:, place],
             latent_noise=block.latent_noise[:, place],
             gumbel_noise=None if block.gumbel_noise is None else block.gumbel_noise[:, place],
         )
@@ -109,6 +111,7 @@ class BatchStream:
         latent_noise = torch.empty((*shape, model.latent))
         gumbel = torch.empty((*shape[:3], self.data.classes, self.unlabelled_rows)) if sampled else None
         encoder_noise = torch.empty((*shape, self.data.rows.shape[1])) if training.input_noise > 0 else None
+        shown = torch.empty((*shape, self.data.rows.shape[1])) if training.hidden_features > 0 else None
         shifts = torch.empty((*shape, 2), dtype=torch.int64) if training.shift_pixels > 0 else None
         for member, seed in enumerate(self.seeds):
             generator = member_generator(seed, 1 + self.phase, number)
@@ -128,9 +131,13 @@ class BatchStream:
                 gumbel[member].uniform_(SMALLEST_UNIFORM, 1, generator=generator).log_().neg_().log_().neg_()
             if encoder_noise is not None:
                 encoder_noise[member].normal_(0, training.input_noise, generator=generator)
+            if shown is not None:
+                # by comparison, which is vectorised as a Bernoulli sample is not
+                uniform = shown[member].uniform_(generator=generator)
+                torch.ge(uniform, training.hidden_features, out=uniform)
             if shifts is not None:
                 shifts[member].random_(-training.shift_pixels, training.shift_pixels + 1, generator=generator)
-        tensors = (rows, y, latent_noise, gumbel, encoder_noise, shifts)
+        tensors = (rows, y, latent_noise, gumbel, encoder_noise, shown, shifts)
         return _Block(*(None if tensor is None else tensor.to(self.device) for tensor in tensors))  # type: ignore[arg-type]
 
     def _shifted(self, x: Tensor, shifts: Tensor) -> Tensor:

@@ -28,6 +28,29 @@ class ConvolutionConfig:
 
 
 @dataclass(frozen=True)
+class EyesConfig:
+    """How the encoder sees each feature: as ramps at the values where trees would cut it (`lcdvt.dvt.eyes`).
+
+    Parameters
+    ----------
+    thresholds
+        Ramps of a feature, at most.
+    half_width
+        How far from its threshold a ramp ends, in units of the scaled feature.
+    smallest_leaf
+        Least number of labelled objects on each side of a threshold.
+    """
+
+    thresholds: int = 7
+    half_width: float = 0.05
+    smallest_leaf: int = 10
+
+    def __post_init__(self) -> None:
+        if self.thresholds < 1 or self.smallest_leaf < 1 or self.half_width <= 0:
+            raise SettingsError("model.eyes: give at least one threshold, one object in a leaf, and a width above 0.")
+
+
+@dataclass(frozen=True)
 class ModelConfig:
     """The networks and the latent mixture.
 
@@ -54,6 +77,8 @@ class ModelConfig:
     logvar_x, logvar_z
         Limits of the log variances of p(x|z) and q(z|x): without them a feature that is constant in a
         survey gives an unbounded likelihood.
+    eyes
+        How the encoder sees each feature; None shows it the scaled number.
     """
 
     shared: tuple[int, ...] = (32, 32)
@@ -69,6 +94,7 @@ class ModelConfig:
     logvar_x: tuple[float, float] = (-6.0, 2.0)
     logvar_z: tuple[float, float] = (-14.0, 4.0)
     convolution: ConvolutionConfig | None = None
+    eyes: EyesConfig | None = None
 
     def __post_init__(self) -> None:
         if self.latent < 1 or any(width < 1 for width in (*self.shared, *self.specific)):
@@ -77,6 +103,8 @@ class ModelConfig:
             raise SettingsError("model.shared is empty: without shared layers nothing is transferred; give widths.")
         if self.component_sigma <= 0:
             raise SettingsError(f"model.component_sigma = {self.component_sigma}: give a value above 0.")
+        if self.eyes and self.convolution:
+            raise SettingsError("model.eyes are for features, and model.convolution is for images: leave one out.")
 
 
 @dataclass(frozen=True)
@@ -99,6 +127,10 @@ class ObjectiveConfig:
         p(y) of each survey: uniform, the labelled fractions, or estimated from the unlabelled objects.
     balanced_classification
         Whether each class weighs the same in the classification term, however many labels it has.
+    balance
+        The power of a balanced class weight: 1 lets each class weigh the same, 0 each object, 0.5 is between.
+    label_smoothing
+        Share of a label that is spread over all classes in the classification term: labels may be wrong.
     tie_penalty
         Weight of the squared size of the corrections of tied layers.
     generative
@@ -113,11 +145,13 @@ class ObjectiveConfig:
     temperature: float = 0.5
     class_prior: Literal["uniform", "empirical", "estimated"] = "uniform"
     balanced_classification: bool = False
+    balance: float = 1.0
+    label_smoothing: float = 0.0
     tie_penalty: float = 10.0
     generative: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("unlabelled_weight", "source_weight"):
+        for name in ("unlabelled_weight", "source_weight", "balance", "label_smoothing"):
             if not 0 <= getattr(self, name) <= 1:
                 raise SettingsError(f"objective.{name} = {getattr(self, name)}: give a value between 0 and 1.")
         if self.temperature <= 0:
@@ -135,9 +169,13 @@ class TrainingConfig:
     labelled_batch, unlabelled_batch
         Rows of one survey in a batch; 0 labelled rows means all labels in each batch.
     final_learning_rate
-        The learning rate falls linearly to this share of its start.
+        The learning rate falls to this share of its start.
+    schedule
+        How it falls: linearly, or along half a cosine.
     input_noise
         Standard deviation of the noise added to what the encoder sees (the decoder still explains x).
+    hidden_features
+        Share of the features, other ones in each row, that is hidden from the encoder (the decoder still explains x).
     shift_pixels
         Images only: the largest random shift of an image, in pixels.
     target_start
@@ -158,9 +196,11 @@ class TrainingConfig:
     unlabelled_batch: int = 100
     learning_rate: float = 0.005
     final_learning_rate: float = 1.0
+    schedule: Literal["linear", "cosine"] = "linear"
     betas: tuple[float, float] = (0.5, 0.5)
     epsilon: float = 1e-3
     input_noise: float = 0.0
+    hidden_features: float = 0.0
     shift_pixels: int = 0
     target_start: Literal["random", "source"] = "random"
     check_every: int = 100
@@ -175,6 +215,8 @@ class TrainingConfig:
         for name in ("labelled_batch", "held_out", "shift_pixels"):
             if getattr(self, name) < 0:
                 raise SettingsError(f"training.{name} = {getattr(self, name)}: give 0 or more.")
+        if not 0 <= self.hidden_features < 1:
+            raise SettingsError(f"training.hidden_features = {self.hidden_features}: give 0 or more, below 1.")
         if self.stop in ("bound", "agreement") and self.held_out == 0:
             raise SettingsError(f"training.stop = {self.stop!r} needs objects to measure on: set training.held_out.")
 
@@ -229,13 +271,21 @@ class DVTConfig:
     teaching: TeachingConfig | None = None
 
 
-_TIED = DVTConfig(
-    model=ModelConfig(
-        shared=(64, 64), specific=(64,), heads="tied", component_distance=5.0, component_sigma=1.0, scaled_latent=True
-    ),
+_ROBUST = DVTConfig(
+    model=ModelConfig(shared=(64, 64), specific=(64,), component_distance=5.0, component_sigma=1.0, scaled_latent=True),
     objective=ObjectiveConfig(classification_weight=100.0, label_sampling="exact", balanced_classification=True),
     training=TrainingConfig(
-        steps=300, learning_rate=0.003, betas=(0.9, 0.99), epsilon=1e-8, input_noise=0.1, check_every=50
+        steps=300, learning_rate=0.003, betas=(0.9, 0.99), epsilon=1e-8, input_noise=0.7, check_every=50
+    ),
+)
+# Hidden features in place of noise, which would blur what the eyes see sharply; labels may be wrong, so they are
+# smoothed; class weights by the root of a class's rarity, because a class that weighs as much as one ten times as
+# large draws stars of the large one to it.
+_TIED = DVTConfig(
+    model=replace(_ROBUST.model, heads="tied", eyes=EyesConfig()),
+    objective=replace(_ROBUST.objective, classification_weight=1000.0, balance=0.5, label_smoothing=0.1),
+    training=replace(
+        _ROBUST.training, input_noise=0.0, hidden_features=0.2, schedule="cosine", final_learning_rate=0.0
     ),
 )
 
@@ -244,11 +294,7 @@ _PRESETS: dict[str, DVTConfig] = {
     "tied": _TIED,
     # longer than `tied`: every star of the target is labelled now, so there is more to fit and less to overfit
     "taught": replace(_TIED, training=replace(_TIED.training, steps=450), teaching=TeachingConfig()),
-    "robust": DVTConfig(
-        model=replace(_TIED.model, heads="independent"),
-        objective=_TIED.objective,
-        training=replace(_TIED.training, input_noise=0.7),
-    ),
+    "robust": _ROBUST,
 }
 
 
@@ -275,7 +321,8 @@ def preset(name: str) -> DVTConfig:
 
     `paper` is the paper's Table 1. `tied` is what worked best between real surveys: each survey's own
     layers are the source's plus a small correction. `taught` is the same network, to which trees teach the classes
-    of the target's unlabelled objects first. `robust` is its untied sibling with noisier inputs.
+    of the target's unlabelled objects first. Both see features as trees do (`lcdvt.dvt.eyes`). `robust` has independent
+    layers, no eyes and noisy inputs.
     """
     if name not in _PRESETS:
         raise SettingsError(

@@ -123,9 +123,9 @@ class ConvolutionalNetworks(nn.Module):
         )
         self.decoder_norms = _norms(members, surveys, (third, second, second, first))
 
-    def encode(self, x: Tensor, surveys: slice) -> Tensor:
-        """Return mean and log variance of q(z|x), side by side."""
-        return self._each(x, surveys, self._encode_survey)
+    def encode(self, x: Tensor, surveys: slice, shown: Tensor | None = None) -> Tensor:
+        """Return mean and log variance of q(z|x), side by side; pixels where `shown` is 0 are empty."""
+        return self._each(x if shown is None else x * shown, surveys, self._encode_survey)
 
     def decode(self, z: Tensor, surveys: slice) -> Tensor:
         """Return the parameters of p(x|z), side by side."""

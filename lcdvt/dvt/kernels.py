@@ -164,3 +164,37 @@ def latent_gradient(
             for number in range(classes):
                 gradient[group, row, number] -= pull * divergence_gradient[group, number, row]
     return gradient
+
+
+@_compiled
+def ramps(x: Floats, threshold: Floats, height: Floats, half_width: float, shown: Floats) -> Floats:
+    """Return height × (x − threshold) / half_width limited to ±1, (members, rows, thresholds × features).
+
+    Parameters
+    ----------
+    x
+        (members, rows, features).
+    threshold, height
+        (members, thresholds, features).
+    half_width
+        How far from its threshold a ramp ends.
+    shown
+        Like `x`, 0 where a feature is hidden; of no member at all when everything is shown.
+    """
+    members, rows, features = x.shape
+    thresholds = threshold.shape[1]
+    slope, one = np.float32(1 / half_width), np.float32(1)
+    values = np.empty((members, rows, thresholds * features), dtype=np.float32)
+    everything = np.ones(features, dtype=np.float32)
+    masked = shown.shape[0] > 0
+    for member in range(members):
+        for row in range(rows):
+            seen = shown[member, row] if masked else everything
+            for number in range(thresholds):
+                for feature in range(features):
+                    distance = slope * (x[member, row, feature] - threshold[member, number, feature])
+                    limited = min(max(distance, -one), one)
+                    values[member, row, number * features + feature] = (
+                        seen[feature] * height[member, number, feature] * limited
+                    )
+    return values

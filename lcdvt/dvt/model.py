@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from lcdvt.dvt.config import ModelConfig
+from lcdvt.dvt.data import TrainingData
 from lcdvt.dvt.image_networks import ConvolutionalNetworks, MemberBatchNorm
 from lcdvt.dvt.networks import DenseNetworks, MemberLayer, MemberLinear, Scope
 from lcdvt.errors import SettingsError
@@ -51,6 +52,11 @@ class DVT(nn.Module):
                 f"the surveys have {', '.join(map(str, widths))} features, which a shared first layer cannot read: "
                 "set model.input_layer to 'survey', or use the features all surveys have."
             )
+        if len(set(widths)) > 1 and config.eyes is not None:
+            raise SettingsError(
+                f"the surveys have {', '.join(map(str, widths))} features, which model.eyes would take for the same: "
+                "leave model.eyes out, or use the features all surveys have."
+            )
         self.config, self.members, self.widths, self.classes = config, members, widths, classes
         gaussian = config.likelihood == "gaussian"
         build = DenseNetworks if config.convolution is None else ConvolutionalNetworks
@@ -67,6 +73,11 @@ class DVT(nn.Module):
             for layer in self.modules():
                 if isinstance(layer, MemberLayer):
                     layer.initialise(member, generator)
+
+    def look_at(self, data: TrainingData) -> None:
+        """Set the encoder's eyes, where it has any, by the labelled objects."""
+        if isinstance(self.networks, DenseNetworks) and self.networks.eyes is not None:
+            self.networks.eyes.look_at(data)
 
     def encode(self, x: Tensor, surveys: slice) -> tuple[Tensor, Tensor]:
         """Return mean and log variance of q(z|x), each (members, surveys, rows, J)."""

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from lcdvt.dvt.config import ModelConfig
+from lcdvt.dvt.eyes import Eyes
 
 Scope = Literal["shared", "survey", "tied"]
 
@@ -25,16 +26,30 @@ class DenseNetworks(nn.Module):
         features, surveys = max(widths), len(widths)
         own: Scope = "tied" if config.heads == "tied" else "survey"
         input_scope: Scope = "survey" if config.input_layer == "survey" else "shared"
+        self.eyes = Eyes(config.eyes, members, features) if config.eyes else None
         encoder = [features, *config.shared, *config.specific, 2 * config.latent]
         further_shared: list[Scope] = ["shared"] * (len(config.shared) - 1)
         scopes = [input_scope, *further_shared, *[own] * (len(config.specific) + 1)]
         decoder = [config.latent, *reversed(encoder[1:-1]), parameters_per_feature * features]
-        self.encoder = _stack(members, surveys, encoder, scopes)
+        seen = [self.eyes.outputs if self.eyes else features, *encoder[1:]]
+        self.encoder = _stack(members, surveys, seen, scopes)
         self.decoder = _stack(members, surveys, decoder, scopes[::-1])
 
-    def encode(self, x: Tensor, surveys: slice) -> Tensor:
-        """Return mean and log variance of q(z|x), side by side."""
-        return _run(self.encoder, x, surveys)
+    def encode(self, x: Tensor, surveys: slice, shown: Tensor | None = None) -> Tensor:
+        """Return mean and log variance of q(z|x), side by side.
+
+        Parameters
+        ----------
+        x
+            (members, surveys, rows, features).
+        surveys
+            Which of the surveys these are.
+        shown
+            Like `x`: 0 for features that are hidden from the encoder, 1 for the others; None shows all.
+        """
+        if self.eyes is not None:
+            return _run(self.encoder, self.eyes(x, shown), surveys)
+        return _run(self.encoder, x if shown is None else x * shown, surveys)
 
     def decode(self, z: Tensor, surveys: slice) -> Tensor:
         """Return the parameters of p(x|z), side by side."""

@@ -59,6 +59,8 @@ class Batch:
         ε, (members, surveys, rows, J).
     gumbel_noise
         (members, surveys, K, unlabelled rows); None for the exact sum over y.
+    shown
+        Like `x`, 0 where a feature is hidden from the encoder; None hides nothing.
     """
 
     x: Tensor
@@ -67,6 +69,7 @@ class Batch:
     encoder_noise: Tensor | None
     latent_noise: Tensor
     gumbel_noise: Tensor | None
+    shown: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -144,12 +147,10 @@ def objective_terms(
         (members, surveys, K), see `balanced_class_weights`; None weighs each row the same.
     """
     labelled = batch.y.shape[-1]
-    x_seen = batch.x if batch.encoder_noise is None else batch.x + batch.encoder_noise
     if not config.generative:
-        return _classification_alone(model, x_seen, batch.y, surveys, class_weights)
-    z, divergence = sample_latent(
-        model.networks.encode(x_seen, surveys), batch.latent_noise, model.classes, model.config
-    )
+        return _classification_alone(model, batch, config, surveys, class_weights)
+    encoded = model.networks.encode(_seen(batch), surveys, batch.shown)
+    z, divergence = sample_latent(encoded, batch.latent_noise, model.classes, model.config)
     reconstruction = reconstruction_cost(model.config, model.decode(z, surveys), batch.x, batch.observed, labelled)
     # Classes before rows from here on: rows are many, classes few, and the last axis is the fast one.
     logits = model.class_columns(z, surveys)
@@ -165,7 +166,7 @@ def objective_terms(
     terms = ObjectiveTerms(
         reconstruction_labelled=reconstruction[0],
         component_labelled=divergence[..., :labelled].gather(-2, y).mean((-1, -2)),
-        classification=_classification_cost(log_q[..., :labelled], batch.y, class_weights),
+        classification=_classification_cost(log_q[..., :labelled], batch.y, config.label_smoothing, class_weights),
         reconstruction_unlabelled=reconstruction[1],
         component_unlabelled=mean_or_zero((component * divergence[..., labelled:]).sum(-2)),
         class_prior=mean_or_zero((q * (log_q_unlabelled - log_prior)).sum(-2)),
@@ -174,20 +175,27 @@ def objective_terms(
     return terms, q.detach()
 
 
-def _classification_cost(log_q: Tensor, y: Tensor, class_weights: Tensor | None) -> Tensor:
+def _classification_cost(log_q: Tensor, y: Tensor, smoothing: float, class_weights: Tensor | None) -> Tensor:
     row_cost = -log_q.gather(-2, y.unsqueeze(-2)).squeeze(-2)
+    if smoothing:
+        row_cost = (1 - smoothing) * row_cost - smoothing * log_q.mean(-2)
     if class_weights is not None:
         row_cost = row_cost * class_weights.gather(-1, y)
     return row_cost.mean(-1)
 
 
+def _seen(batch: Batch) -> Tensor:
+    """Return the features as the encoder gets them, apart from those that are hidden."""
+    return batch.x if batch.encoder_noise is None else batch.x + batch.encoder_noise
+
+
 def _classification_alone(
-    model: DVT, x: Tensor, y: Tensor, surveys: slice, class_weights: Tensor | None
+    model: DVT, batch: Batch, config: ObjectiveConfig, surveys: slice, class_weights: Tensor | None
 ) -> tuple[ObjectiveTerms, Tensor]:
     """Return terms that are all zero but the classification of the labelled rows at z = E[z|x]."""
-    mean, _ = model.encode(x, surveys)
+    mean, _ = model.networks.encode(_seen(batch), surveys, batch.shown).chunk(2, dim=-1)
     log_q = model.class_columns(mean, surveys).log_softmax(dim=-2)
-    cost = _classification_cost(log_q, y, class_weights)
+    cost = _classification_cost(log_q, batch.y, config.label_smoothing, class_weights)
     nothing = torch.zeros_like(cost)
     terms = ObjectiveTerms(nothing, nothing, cost, nothing, nothing, nothing, tie_size(model))
     return terms, log_q[..., :0].detach()
@@ -201,7 +209,16 @@ def tie_size(model: DVT) -> Tensor:
     return size
 
 
-def balanced_class_weights(counts: Tensor) -> Tensor:
-    """Return weights under which each class with labels counts the same, from label counts (..., K)."""
+def balanced_class_weights(counts: Tensor, power: float = 1.0) -> Tensor:
+    """Return weights under which each class with labels counts the same, from label counts (..., K).
+
+    Parameters
+    ----------
+    counts
+        Labels of each class.
+    power
+        Of the weights: below 1 they are nearer to one, and classes with many labels count more.
+    """
     present = (counts > 0).sum(-1, keepdim=True)
-    return torch.where(counts > 0, counts.sum(-1, keepdim=True) / (present * counts.clamp(min=1)), 0.0)
+    weights = torch.where(counts > 0, counts.sum(-1, keepdim=True) / (present * counts.clamp(min=1)), 0.0)
+    return weights if power == 1 else weights**power

@@ -4,6 +4,8 @@ Parameters and their gradients are views into two long tensors, so that zeroing 
 whole update are one operation each, whatever the number of layers.
 """
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -31,7 +33,7 @@ class FlatAdam:
             start = part.stop
         self.flat.grad = self.gradient
         self.start_rate, self.end_rate = config.learning_rate, config.learning_rate * config.final_learning_rate
-        self.steps = config.steps
+        self.steps, self.schedule = config.steps, config.schedule
         fused = device.type in ("cpu", "cuda")
         self.adam = torch.optim.Adam(
             [self.flat], lr=config.learning_rate, betas=config.betas, eps=config.epsilon, fused=fused
@@ -42,8 +44,10 @@ class FlatAdam:
         self.gradient.zero_()
 
     def step(self, number: int) -> None:
-        """Update all parameters; the learning rate falls linearly over the phase."""
+        """Update all parameters; the learning rate falls over the phase."""
         share = number / self.steps
+        if self.schedule == "cosine":
+            share = (1 - math.cos(math.pi * share)) / 2
         self.adam.param_groups[0]["lr"] = self.start_rate + share * (self.end_rate - self.start_rate)
         self.adam.step()
 

@@ -153,12 +153,14 @@ class _Run:
         self.phases = phases(config, len(data.names))
         self.model = DVT(config.model, len(seeds), data.widths, data.classes)
         self.model.initialise([member_generator(seed, STARTING_WEIGHTS) for seed in seeds])
+        self.model.look_at(data)
         self.model.to(data.rows.device).train()
         counts = data.label_counts().to(data.rows.device).float()
         if config.objective.class_prior != "uniform":
             # one more label per class: a class without labels in a survey is unlikely there, not impossible
             self.model.class_prior.copy_((counts + 1) / (counts + 1).sum(-1, keepdim=True))
-        self.class_weights = balanced_class_weights(counts) if config.objective.balanced_classification else None
+        balanced = config.objective.balanced_classification
+        self.class_weights = balanced_class_weights(counts, config.objective.balance) if balanced else None
         self.monitor = Monitor(data, config, seeds)
         self.snapshots: Snapshots | None = None
         self.history: list[dict[str, Any]] = []

@@ -18,8 +18,9 @@ from lcdvt.catalogs.reading.curves import RawCurves, RawObject
 from lcdvt.catalogs.reading.values import with_tolerance
 from lcdvt.catalogs.survey import ANY_DAYS, Survey
 from lcdvt.epochs import kernels
+from lcdvt.epochs.fluxes import asinh_magnitudes, fluxes, softenings
 from lcdvt.errors import WorkspaceError
-from lcdvt.names import BAND, MAG, MAG_ERR, MJD, OBJECT_ID
+from lcdvt.names import BAND, FLUX, FLUX_ERR, MAG, MAG_ERR, MJD, OBJECT_ID, SOURCES_SEPARATOR
 
 EPOCHS_SCHEMA: Final = pa.schema(
     [
@@ -30,6 +31,8 @@ EPOCHS_SCHEMA: Final = pa.schema(
         pa.field(MAG_ERR, pa.float64()),
     ]
 )
+FLUX_FIELDS: Final = (pa.field(FLUX, pa.float64()), pa.field(FLUX_ERR, pa.float64()))
+"""Beside the others where the survey gives fluxes; null for a star that was read as magnitudes."""
 PLAUSIBLE_MJD: Final = (0.0, 200_000.0)
 """From 1858, before the first plates, to the year 2406: a date outside was written wrongly or misunderstood."""
 UNITS: Final = {MJD: "d", MAG: "mag", MAG_ERR: "mag"}
@@ -65,6 +68,9 @@ class EpochBlock:
     dropped_objects: Counter[str] = field(default_factory=Counter)
     left_out: dict[str, str] = field(default_factory=dict)
     """Each dropped object's id, and why."""
+    softening: NDArray[np.float64] | None = None
+    """Segment: that of its asinh magnitudes, NaN where it was read as magnitudes; None for a survey without fluxes."""
+    flux_zero_point: float = 0.0
 
     def keep_epochs(self, keep: NDArray[np.bool_], reason: str) -> None:
         """Drop the epochs that are not to be kept and count them under `reason`."""
@@ -96,6 +102,8 @@ class EpochBlock:
         self.start = np.concatenate(([0], np.cumsum(lengths)))
         self.segment_object = new_index[self.segment_object[segments]]
         self.segment_band = self.segment_band[segments]
+        if self.softening is not None:
+            self.softening = self.softening[segments]
         self.objects = [found for found, full in zip(self.objects, filled, strict=True) if full]
 
     def epochs_per_band(self) -> NDArray[np.int64]:
@@ -117,7 +125,17 @@ class EpochBlock:
             pa.array(self.mag),
             pa.array(self.err),
         ]
-        return pa.table(columns, names=EPOCHS_SCHEMA.names)
+        names = EPOCHS_SCHEMA.names
+        if self.softening is not None:
+            columns += [pa.array(values, from_pandas=True) for values in self.fluxes()]
+            names = [*names, FLUX, FLUX_ERR]
+        return pa.table(columns, names=names)
+
+    def fluxes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return each epoch's flux and its error; NaN where it was read as a magnitude."""
+        softening = np.full(len(self.start) - 1, np.nan) if self.softening is None else self.softening
+        each = np.repeat(softening, np.diff(self.start))
+        return fluxes(self.mag, self.err, each, self.flux_zero_point)
 
 
 def block_from_raw(survey: Survey, curves: RawCurves) -> EpochBlock:
@@ -152,8 +170,26 @@ def block_from_raw(survey: Survey, curves: RawCurves) -> EpochBlock:
         + Counter({name: int(counts[code]) for code, name in _REASONS.items() if counts[code]}),
         dropped_objects=curves.dropped_objects,
     )
+    if survey.keeps_flux:
+        _take_as_fluxes(block, survey.flux_zero_point)
     block.drop_empty_objects("no valid epoch")
     return block
+
+
+def _take_as_fluxes(block: EpochBlock, zero_point: float) -> None:
+    """Turn the fluxes of the objects that were read as fluxes into asinh magnitudes."""
+    in_flux = np.array([found.in_flux for found in block.objects], dtype=bool)
+    segments = in_flux[block.segment_object] if block.objects else np.zeros(0, dtype=bool)
+    block.softening = np.where(segments, softenings(block.err, block.start), np.nan)
+    block.flux_zero_point = zero_point
+    here = np.repeat(segments, np.diff(block.start))
+    each = np.repeat(block.softening, np.diff(block.start))[here]
+    block.mag[here], block.err[here] = asinh_magnitudes(block.mag[here], block.err[here], each, zero_point)
+
+
+def epochs_schema(survey: Survey) -> pa.Schema:
+    """Return the columns of a survey's epochs table."""
+    return pa.schema([*EPOCHS_SCHEMA, *FLUX_FIELDS]) if survey.keeps_flux else EPOCHS_SCHEMA
 
 
 def _merged_by_id(curves: RawCurves) -> tuple[list[RawObject], NDArray[np.int32]]:
@@ -170,30 +206,33 @@ def _merged_by_id(curves: RawCurves) -> tuple[list[RawObject], NDArray[np.int32]
         first, *others = by_id[object_id]
         new_index[first] = len(objects)
         bands = set(curves.objects[first].bands_in_file)
+        sources = [curves.objects[first].source]
         for other in others:
             more = set(curves.objects[other].bands_in_file)
             joined = curves.objects[first].joined and curves.objects[other].joined
             if more and bands and (joined or not more & bands):
                 new_index[other] = len(objects)
                 bands |= more
+                sources.append(curves.objects[other].source)
             else:
                 curves.problems.append(
                     f"{curves.objects[other].source}: object {object_id} was already read from "
                     f"{curves.objects[first].source}; this file is skipped: give each object once."
                 )
                 curves.dropped_objects["read before"] += 1
-        objects.append(curves.objects[first])
+        objects.append(curves.objects[first]._replace(source=SOURCES_SEPARATOR.join(sources)))
     return objects, new_index
 
 
 def epochs_metadata(survey: Survey) -> dict[str, str]:
     """Return what a Parquet file of epochs says of itself: units, time system, citation, version."""
     # Fixed-length text, because astropy cannot stack its objects for variable-length text on a string column.
+    units = UNITS | (dict.fromkeys((FLUX, FLUX_ERR), survey.flux_unit) if survey.keeps_flux else {})
     columns = "".join(
-        f'<FIELD name="{name}" datatype="double" unit="{UNITS[name]}"/>'
-        if name in UNITS
+        f'<FIELD name="{name}" datatype="double"' + (f' unit="{units[name]}"/>' if units[name] else "/>")
+        if name in units
         else f'<FIELD name="{name}" datatype="unicodeChar" arraysize="{_VOTABLE_TEXT_LENGTH}"/>'
-        for name in EPOCHS_SCHEMA.names
+        for name in epochs_schema(survey).names
     )
     votable = (
         '<?xml version="1.0"?><VOTABLE version="1.4" xmlns="http://www.ivoa.net/xml/VOTable/v1.3">'
@@ -203,9 +242,17 @@ def epochs_metadata(survey: Survey) -> dict[str, str]:
         "lcdvt.version": __version__,
         "lcdvt.survey": survey.name,
         "lcdvt.citation": survey.citation,
-        "lcdvt.time": json.dumps({"column": MJD, "from": survey.time.describe(), "scale": survey.time.scale}),
-        "lcdvt.units": json.dumps(UNITS),
-        "lcdvt.magnitude": survey.magnitude_kind,
+        "lcdvt.time": json.dumps(
+            {
+                "column": MJD,
+                "from": survey.time.describe(),
+                "stored": survey.time.stored,
+                "scale": survey.time.stored_scale,
+            },
+            ensure_ascii=False,
+        ),
+        "lcdvt.units": json.dumps(units),
+        "lcdvt.magnitude": survey.magnitudes_in_words,
         # The convention by which astropy and others find units in Parquet (VOParquet).
         "IVOA.VOTable-Parquet.version": "1.0",
         "IVOA.VOTable-Parquet.content": votable,

@@ -9,7 +9,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,9 @@ from lcdvt.catalogs.reading.peek import peek
 from lcdvt.catalogs.reading.reader import Piece
 from lcdvt.catalogs.survey import Format, Survey
 from lcdvt.errors import InputFileError, first_line
+
+if TYPE_CHECKING:
+    from lcdvt.catalogs.reading.scan import Scan
 
 FEWEST_BATCHES: Final = 16
 """Enough to keep several workers busy to the end."""
@@ -54,10 +57,20 @@ def batch_size(objects: int) -> int:
     return min(max(-(-objects // FEWEST_BATCHES), SMALLEST_BATCH), LARGEST_BATCH)
 
 
+def _objects_at_once(objects: int, path: Path) -> int:
+    """Return how many objects of a large file a batch holds: fewer where they are long."""
+    of_this_length = BATCH_BYTES * objects // max(path.stat().st_size, 1)
+    return max(1, min(batch_size(objects), of_this_length))
+
+
 def split_streams(
     survey: Survey, files: FileList, was_finished: Callable[[InputFile], bool]
 ) -> tuple[FileGroups, list[InputFile]]:
-    """Return the small files that are not finished, grouped by object, and the files that are streamed."""
+    """Return the small files that are not finished, grouped by object, and the files that are streamed.
+
+    Where one file of an object is not finished (it is new, or was mended) its finished ones come along: an object is
+    read as a whole.
+    """
     streams: list[InputFile] = []
     numbers, group_of_number = array("q"), array("q")
     group_of_object: dict[str, int] = {}
@@ -69,10 +82,16 @@ def split_streams(
             streams.append(file)
             continue
         numbers.append(number)
-        key = _object_key(survey, file.name)
-        group = groups if key is None else group_of_object.setdefault(key, groups)
+        key = object_key(survey, file.name)
+        group = group_of_object.setdefault(key, groups) if key else groups
         group_of_number.append(group)
         groups += group == groups
+    if group_of_object and len(numbers) + len(streams) < len(files):
+        for number, file in enumerate(files):
+            group = group_of_object.get(object_key(survey, file.name), -1)
+            if group >= 0 and was_finished(file):
+                numbers.append(number)
+                group_of_number.append(group)
     return FileGroups(files, numbers, group_of_number), streams
 
 
@@ -88,16 +107,16 @@ def _holds_many(survey: Survey, path: Path) -> bool:
     return match.format.many_objects and match.format.type in ("text", "parquet")
 
 
-def _object_key(survey: Survey, name: str) -> str | None:
-    """Return what files of one object share: the parts of its name that are not the band; None if it is on its own."""
+def object_key(survey: Survey, name: str) -> str:
+    """Return what files of one object share: the parts of its name that are not the band; empty if it is on its own."""
     bare = bare_name(name)
     for form in survey.formats:
         if form.splits_objects_by_band and (form.file_name or form.path):
             found = re.search(form.file_name, bare) if form.file_name else re.search(form.path, whole_path(name))
             if found:
                 groups = {key: value for key, value in found.groupdict().items() if key != "band" and value}
-                return "\0".join(groups.values()) or None
-    return None
+                return "\0".join(groups.values())
+    return ""
 
 
 def file_batches(groups: Iterable[list[InputFile]], batch_objects: int) -> Iterator[Batch]:
@@ -158,7 +177,7 @@ def _archive_pieces(survey: Survey, path: Path) -> Iterator[list[Piece]]:
     objects = size = 0
     try:
         for member in archive_members(path):
-            key = _object_key(survey, member.name) or member.name
+            key = object_key(survey, member.name) or member.name
             waiting.setdefault(key, []).append(Piece(member.name, content=member.content, problem=member.refused))
             if len(waiting[key]) < expected.get(key, 1):
                 continue
@@ -181,7 +200,7 @@ def _members_per_object(survey: Survey, path: Path) -> dict[str, int]:
     expected: dict[str, int] = {}
     try:
         for member in archive_members(path, contents=False):
-            key = _object_key(survey, member.name) or member.name
+            key = object_key(survey, member.name) or member.name
             expected[key] = expected.get(key, 0) + 1
     except InputFileError:
         return expected
@@ -215,25 +234,35 @@ def _text_pieces(match: Match, path: Path) -> Iterator[list[Piece]]:
     if objects is None:
         yield [Piece(str(path), on_disk=True, match=match)]
         return
-    size_limit = batch_size(objects)
+    size_limit = _objects_at_once(objects, path)
     with open_stream(path) as stream:
         stream.read(layout.body)
         pending, line = b"", layout.body_line
         for block in _blocks(stream, path):
             pending += block
             scan = scan_ids(form, layout._replace(body=0), pending)
-            hashes, lines = scan.text_hash[scan.fault == 0], scan.line_start[scan.fault == 0]
-            starts = np.flatnonzero(np.concatenate(([False], hashes[1:] != hashes[:-1])))
             cut = 0
             # The last object of the block may go on in the next one: it stays pending.
-            for row in starts[size_limit - 1 :: size_limit]:
-                here = int(lines[row])
+            for row in _first_rows(scan)[size_limit - 1 :: size_limit]:
+                here = int(scan.line_start[row])
                 yield [_text_block(match, layout, path, pending[cut:here], line)]
                 line += pending.count(b"\n", cut, here)
                 cut = here
             pending = pending[cut:]
         if pending:
             yield [_text_block(match, layout, path, pending, line)]
+
+
+def _first_rows(scan: "Scan") -> NDArray[np.int64]:
+    """Return where objects begin, but the first: a broken line before that still names the object belongs to it."""
+    good = np.flatnonzero(scan.fault == 0)
+    hashes = scan.text_hash[good]
+    starts = good[np.flatnonzero(np.concatenate(([False], hashes[1:] != hashes[:-1])))]
+    for place, row in enumerate(starts):
+        while scan.fault[row - 1] and scan.text_hash[row - 1] == scan.text_hash[row]:
+            row -= 1
+        starts[place] = row
+    return starts
 
 
 def _text_block(match: Match, layout: TextLayout, path: Path, content: bytes, line: int) -> Piece:
@@ -271,15 +300,11 @@ def _parquet_pieces(match: Match, path: Path) -> Iterator[list[Piece]]:
     if not is_plain:  # compressed as a whole: it cannot be read in pieces
         yield [Piece(str(path), on_disk=True, match=match)]
         return
-    runs: list[str] = []
-    for table in parquet_batches(path, form):
-        for object_id in _ids(match, table, path):
-            if not runs or runs[-1] != object_id:
-                runs.append(object_id)
-    if len(set(runs)) != len(runs):
+    objects = _count_parquet_objects(match, path)
+    if objects is None:
         yield [Piece(str(path), on_disk=True, match=match)]
         return
-    size_limit = batch_size(len(runs))
+    size_limit = _objects_at_once(objects, path)
     pending: pa.Table | None = None
     for table in parquet_batches(path, form):
         pending = table if pending is None else pa.concat_tables([pending, table])
@@ -292,6 +317,24 @@ def _parquet_pieces(match: Match, path: Path) -> Iterator[list[Piece]]:
         pending = pending.slice(cut)
     if pending is not None and pending.num_rows:
         yield [Piece(str(path), match=match, table=pending.combine_chunks())]
+
+
+def _count_parquet_objects(match: Match, path: Path) -> int | None:
+    """Count the objects of a file by their ids alone; None where the rows of an object do not stand together."""
+    import pandas as pd
+
+    from lcdvt.catalogs.reading.tables import parquet_batches
+
+    seen: list[NDArray[np.uint64]] = []
+    last: object = None
+    for table in parquet_batches(path, match.format, ids_alone=True):
+        ids = _ids(match, table, path)
+        if ids.size:
+            begins = np.concatenate(([ids[0] != last], ids[1:] != ids[:-1]))
+            seen.append(pd.util.hash_array(ids[begins]))
+            last = ids[-1]
+    runs = np.concatenate(seen) if seen else np.empty(0, dtype=np.uint64)
+    return runs.size if np.unique(runs).size == runs.size else None
 
 
 def _ids(match: Match, table: pa.Table, path: Path) -> NDArray[Any]:

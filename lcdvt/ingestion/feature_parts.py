@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from lcdvt import __version__
 from lcdvt.catalogs.survey import Survey
-from lcdvt.disk.atomic import write_atomically, write_text
+from lcdvt.disk.atomic import UNFINISHED_SUFFIX, write_atomically, write_text
 from lcdvt.features.config import FeatureConfig
 from lcdvt.features.extraction import extract_table, extraction_report
 from lcdvt.features.gate import GateReport
@@ -52,6 +52,7 @@ def features_metadata(survey: Survey, config: FeatureConfig) -> dict[str, str]:
         "lcdvt.version": __version__,
         "lcdvt.survey": survey.name,
         "lcdvt.citation": survey.citation,
+        "lcdvt.magnitude": survey.magnitudes_in_words,
         "lcdvt.features": json.dumps(asdict(config), sort_keys=True),
     }
 
@@ -75,6 +76,8 @@ def begin_new_features(folder: SurveyFolder, journal: Journal, config: FeatureCo
     request = json.dumps(asdict(config), sort_keys=True)
     path = folder.new_features / REQUEST
     if path.exists() and path.read_text(encoding="utf-8") == request:
+        for leftover in folder.new_features.glob(f".*{UNFINISHED_SUFFIX}"):
+            leftover.unlink()
         return
     put_in_place(folder, journal)  # another request's features, if they were complete
     shutil.rmtree(folder.new_features, ignore_errors=True)

@@ -13,7 +13,7 @@ from typing import Any, Final
 from lcdvt import __version__
 from lcdvt.catalogs.guess_survey import guess_survey
 from lcdvt.catalogs.reading.file_list import FileGroups, FileList, InputFile
-from lcdvt.catalogs.reading.files import absolute_name, list_files
+from lcdvt.catalogs.reading.files import absolute_name, list_files, printable
 from lcdvt.catalogs.registry import find_survey
 from lcdvt.catalogs.survey import Survey
 from lcdvt.disk.atomic import UNFINISHED_SUFFIX, writable, write_text
@@ -29,9 +29,10 @@ from lcdvt.ingestion.known_objects import KnownObjects
 from lcdvt.ingestion.labels import lies_in_simulation, tables_beside
 from lcdvt.ingestion.neighbours import count_neighbours
 from lcdvt.ingestion.objects import write_objects
-from lcdvt.ingestion.part import PartTask, make_part
+from lcdvt.ingestion.part import MadePart, PartTask, make_part
 from lcdvt.ingestion.piece_table import stars_of_pieces
 from lcdvt.ingestion.repair import Repair
+from lcdvt.ingestion.returning import finish_rewriting, settle
 from lcdvt.ingestion.settings import IngestPlan, checked_name, choose_catalogue, choose_features
 from lcdvt.parallel.executors import Workers, run_batches
 from lcdvt.parallel.progress import Progress, silent
@@ -59,6 +60,8 @@ class IngestResult:
     repaired: list[str] = field(default_factory=list)
     joined: dict[str, int] | None = None
     """How many light curves became how many stars; None where each is a star of its own."""
+    incomplete: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Objects of which some file could not be read: object -> file -> why. Mend the file and ingest again."""
     neighbours: int = 0
     """Light curves within an arcsecond of another, in a survey that gives a star several ids and is not joined."""
 
@@ -79,6 +82,7 @@ def ingest(
     data: str | Path | None = None,
     force: bool = False,
     repair: bool = False,
+    update: bool = False,
     progress: Progress = silent,
 ) -> IngestResult:
     """Read light curves into the workspace.
@@ -116,6 +120,10 @@ def ingest(
         Throw away what was ingested under this name and begin again.
     repair
         Check every part against its checksum first, and rebuild the damaged ones from the same input.
+    update
+        Add epochs of new dates to stars that were read from other files before (a further data release); without it
+        such stars are refused. A file that grew or was mended since is read again in any case, and so is a new file
+        with a further band of a known star.
     progress
         Called with the number of objects done.
     """
@@ -153,10 +161,11 @@ def ingest(
         journal.begin(plan.settings)
         plan.refuse_mixing(journal)
         reading = journal if plan.join is None else _pieces_journal(plan)
+        finish_rewriting(plan.reading.folder.root, reading)  # what a kill left waiting
+        _remove_unfinished(plan.reading.folder, reading)
         repaired = Repair(plan.reading, reading, files).run(workers) if repair else []
         reading.check_parts(plan.reading.folder.root)
-        _remove_unfinished(plan.reading.folder, reading)
-        added = _ingest_new(plan.reading, reading, files, workers, progress)
+        added = _ingest_new(plan.reading, reading, files, workers, progress, update=update)
         _remove_unfinished(plan.reading.folder, reading)  # a cluster may have made a part twice
         totals = reading.totals()
         if totals["objects"] == 0:
@@ -172,9 +181,9 @@ def ingest(
             repaired += joined.repaired
             totals |= {key: journal.totals()[key] for key in ("objects", "epochs", "feature_gaps")}
             catalogue = catalogue and catalogue.of_stars(stars_of_pieces(folder), described)
+        journal.reopen()
+        write_text(folder.survey_toml, described.toml)
         labels = write_objects(folder, described, catalogue)
-        journal.complete()
-        journal.note_files({folder.objects.name: written_file(folder.objects)})
         result = IngestResult(
             name=folder.root.name,
             folder=folder.root,
@@ -186,10 +195,16 @@ def ingest(
             problems=added.problems,
             repaired=repaired,
             joined=asdict(joined.summary) if joined else None,
+            incomplete=dict(sorted(reading.incomplete.items())),
             neighbours=count_neighbours(folder) if described.several_ids and joined is None else 0,
         )
         problems = [problem for record in reading.records for problem in record.problems]
         _write_summary(plan, journal, result, problems)
+        for each in {id(one): one for one in (reading, journal)}.values():
+            root = each.folder.parent
+            written = [root / path.name for path in (folder.survey_toml, folder.objects, folder.summary)]
+            each.note_files({path.name: written_file(path) for path in written if path.is_file()})
+            each.complete()
     return result
 
 
@@ -217,7 +232,9 @@ class _Added:
         self.problems.extend(record.problems[: max(PROBLEMS_KEPT - len(self.problems), 0)])
 
 
-def _ingest_new(plan: IngestPlan, journal: Journal, files: FileList, workers: Workers, progress: Progress) -> _Added:
+def _ingest_new(
+    plan: IngestPlan, journal: Journal, files: FileList, workers: Workers, progress: Progress, *, update: bool
+) -> _Added:
     """Make a part of every batch of files that the journal does not know."""
     added = _Added()
     groups, streams = split_streams(plan.survey, files, journal.was_finished)
@@ -234,14 +251,34 @@ def _ingest_new(plan: IngestPlan, journal: Journal, files: FileList, workers: Wo
     known = KnownObjects(plan.folder)
     total = None if streams else len(groups)
     for part in run_batches(partial(make_part, plan), tasks, workers):
-        known.refuse_repeated(part)
+        _tell_of_earlier_readings(part, journal)
+        places = known.places_of(part.object_ids)
+        if places:
+            settle(plan, part, places, update=update)
+        if part.record.rewritten:
+            plan.folder.objects.unlink(missing_ok=True)  # until all is in place it would tell of parts that changed
         record = part.commit()
         journal.add(record)
+        finish_rewriting(plan.folder.root, journal)
+        known.add(part.object_ids, record.number)
         added.take(record)
         if total is not None and added.objects > total:
             total = None  # a file may hold many objects: how many there will be nobody knows
         progress(added.objects, total, f"{len(added.problems)} problems" if added.problems else "")
     return added
+
+
+def _tell_of_earlier_readings(part: MadePart, journal: Journal) -> None:
+    """Note which inputs of a part were read before: what was said of them then no longer holds."""
+    record = part.record
+    again = [file for file in part.inputs if journal.was_read(file)]
+    record.read_again = sorted({name for file in again for name in (printable(file.name), input_key(file)[0])})
+    if record.stream is None:
+        record.files -= len(again)
+    read_here = {absolute_name(name) for name in part.read_files}
+    for object_id in journal.incomplete.keys() & set(part.object_ids):
+        still = {file: why for file, why in journal.incomplete[object_id].items() if file not in read_here}
+        record.incomplete[object_id] = still | record.incomplete.get(object_id, {})
 
 
 def list_batches(
@@ -308,6 +345,7 @@ def _write_summary(plan: IngestPlan, journal: Journal, result: IngestResult, pro
         "totals": result.totals,
         "labels": result.labels,
         "joined": result.joined,
+        "incomplete": result.incomplete,
         "problems": problems[:PROBLEMS_KEPT],
         "problems_not_listed": max(len(problems) - PROBLEMS_KEPT, 0),
         "versions": {"python": platform.python_version(), **{package: version(package) for package in _VERSIONS}},

@@ -8,13 +8,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lcdvt.catalogs.survey import Survey
-from lcdvt.epochs.block import EPOCHS_SCHEMA, epochs_metadata
+from lcdvt.epochs.block import epochs_metadata, epochs_schema
+from lcdvt.epochs.fluxes import with_one_softening
 from lcdvt.features.extraction import extract_table, extraction_report
 from lcdvt.ingestion.feature_parts import features_metadata
 from lcdvt.ingestion.part import MadePart
 from lcdvt.ingestion.piece_table import EPOCHS, OFFSET, PIECE, PIECE_PART, STAR, one_label
 from lcdvt.ingestion.settings import IngestPlan
-from lcdvt.names import BAND, DEC, MAG, MJD, OBJECT_ID, RA, SOURCE, SURVEY_LABEL, n_epochs_column
+from lcdvt.names import (
+    BAND,
+    DEC,
+    FLUX,
+    FLUX_ERR,
+    MAG,
+    MJD,
+    OBJECT_ID,
+    RA,
+    SOURCE,
+    SURVEY_LABEL,
+    n_epochs_column,
+)
 from lcdvt.workspace.folder import SurveyFolder, part_name, pieces_folder, read_part
 from lcdvt.workspace.journal import PartRecord
 from lcdvt.workspace.objects import PART, objects_folder
@@ -31,7 +44,7 @@ class JoinTask:
 def make_joined_part(plan: IngestPlan, task: JoinTask) -> MadePart:
     """Put the pieces of some stars together and write them; the files wait under temporary names for `commit`."""
     read = pieces_folder(plan.folder)
-    epochs = _epochs(read, task.pieces)
+    epochs = _epochs(read, task.pieces, plan.survey)
     objects = _objects(read, task.pieces, plan.survey, task.number)
     record = PartRecord(
         number=task.number,
@@ -56,7 +69,7 @@ def make_joined_part(plan: IngestPlan, task: JoinTask) -> MadePart:
     return part
 
 
-def _epochs(read: SurveyFolder, pieces: pd.DataFrame) -> pa.Table:
+def _epochs(read: SurveyFolder, pieces: pd.DataFrame, survey: Survey) -> pa.Table:
     """Return all epochs of the stars, shifted by each piece's offset, by star, band and date."""
     tables = []
     for number in pieces[PIECE_PART].unique():
@@ -66,9 +79,14 @@ def _epochs(read: SurveyFolder, pieces: pd.DataFrame) -> pa.Table:
     epochs = pa.concat_tables(tables).to_pandas().rename(columns={OBJECT_ID: PIECE})
     epochs = epochs.merge(pieces[[PIECE, BAND, STAR, OFFSET]], on=[PIECE, BAND], validate="many_to_one")
     epochs[MAG] += epochs[OFFSET]
+    if survey.keeps_flux:
+        for column in (FLUX, FLUX_ERR):
+            epochs[column] *= 10.0 ** (-0.4 * epochs[OFFSET])
+        epochs = with_one_softening(epochs, STAR, survey.flux_zero_point)
     star, band = (pd.factorize(epochs[name], sort=True)[0] for name in (STAR, BAND))
     ordered = epochs.iloc[np.lexsort((epochs[MJD], band, star))].rename(columns={STAR: OBJECT_ID})
-    return pa.Table.from_pandas(ordered[EPOCHS_SCHEMA.names], schema=EPOCHS_SCHEMA, preserve_index=False)
+    schema = epochs_schema(survey)
+    return pa.Table.from_pandas(ordered[schema.names], schema=schema, preserve_index=False)
 
 
 def _objects(read: SurveyFolder, pieces: pd.DataFrame, survey: Survey, number: int) -> pa.Table:

@@ -6,18 +6,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lcdvt.ingestion.star_groups import close_pairs
 from lcdvt.names import DEC, RA
 from lcdvt.workspace.folder import SurveyFolder
 
 NEIGHBOUR_ARCSEC: Final = 1.0
 """Positions of one star in a survey from the ground agree to this, two stars are hardly told apart below it."""
-OBJECTS_LOOKED_AT: Final = 1_000_000
-"""It is a hint: more objects would only cost time and memory."""
+OBJECTS_LOOKED_AT: Final = 100_000
+"""It is a hint: more objects would only cost time, and memory that grows with the survey."""
 
 
 def count_neighbours(folder: SurveyFolder) -> int:
-    """Return how many of the first million objects lie within an arcsecond of another."""
+    """Return how many of the first objects lie within an arcsecond of another."""
+    import astropy.units as u
+    from astropy.coordinates import SkyCoord, match_coordinates_sky
+
     batches: list[pa.RecordBatch] = []
     with pq.ParquetFile(folder.objects) as file:
         for batch in file.iter_batches(columns=[RA, DEC]):
@@ -27,4 +29,9 @@ def count_neighbours(folder: SurveyFolder) -> int:
     table = pa.Table.from_batches(batches)
     ra, dec = (table[axis].to_numpy() for axis in (RA, DEC))
     placed = np.isfinite(ra) & np.isfinite(dec) & (np.abs(dec) <= 90)
-    return int(np.unique(np.concatenate(close_pairs(ra[placed], dec[placed], NEIGHBOUR_ARCSEC))).size)
+    if np.count_nonzero(placed) < 2:
+        return 0
+    sky = SkyCoord(ra[placed] * u.deg, dec[placed] * u.deg)
+    # The nearest but itself; to list all pairs would take memory without end where many have one position.
+    _, apart, _ = match_coordinates_sky(sky, sky, nthneighbor=2)
+    return int(np.count_nonzero(apart.arcsec <= NEIGHBOUR_ARCSEC))

@@ -1,9 +1,11 @@
 """One batch becomes one part: read, arrange, clean, write. Runs in a worker, touches nothing else."""
 
+from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
 import numpy as np
@@ -11,22 +13,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from lcdvt.catalogs.reading.curves import RawObject
+from lcdvt.catalogs.reading.curves import BROKEN_LINE, RawCurves, RawObject
 from lcdvt.catalogs.reading.dates_beside import is_table_of_dates
+from lcdvt.catalogs.reading.file_list import InputFile
 from lcdvt.catalogs.reading.files import MEMBER_SEPARATOR, absolute_name
 from lcdvt.catalogs.reading.reader import read_pieces
 from lcdvt.catalogs.survey import Survey
 from lcdvt.disk.atomic import UNFINISHED_SUFFIX
+from lcdvt.disk.checksums import file_checksum
 from lcdvt.epochs.block import READ_BEFORE, EpochBlock, block_from_raw, epochs_metadata
 from lcdvt.epochs.clean import clean
 from lcdvt.features.extraction import extract_table, extraction_report
-from lcdvt.ingestion.batches import Batch
+from lcdvt.ingestion.batches import Batch, object_key
 from lcdvt.ingestion.feature_parts import features_metadata
 from lcdvt.ingestion.settings import IngestPlan
-from lcdvt.names import BAND, DEC, OBJECT_ID, RA, SOURCE, SURVEY_LABEL, n_epochs_column
+from lcdvt.names import BAND, DEC, OBJECT_ID, RA, SOURCE, SOURCES_SEPARATOR, SURVEY_LABEL, n_epochs_column
 from lcdvt.workspace.folder import SurveyFolder, part_name, write_part
 from lcdvt.workspace.journal import PartRecord, input_key
 from lcdvt.workspace.objects import PART, objects_folder
+
+FLUXES_BELOW_ZERO: Final = "fluxes of zero or below, kept"
 
 
 @dataclass(frozen=True)
@@ -48,7 +54,11 @@ class MadePart:
     folder
         Where it goes.
     object_ids, sources
-        Its objects, and the file that each was read from.
+        Its objects, and the files that each was read from.
+    may_grow
+        Those of a format in which other files may hold more of an object in the same band.
+    inputs, read_files
+        What it was read from: the files the user gave, and by name what they hold.
     attempt
         Two workers of a cluster may make the same part, if one was given up too early: each has files of its own.
     """
@@ -57,6 +67,9 @@ class MadePart:
     folder: SurveyFolder
     object_ids: list[str]
     sources: list[str]
+    may_grow: frozenset[str] = frozenset()
+    inputs: tuple[InputFile, ...] = ()
+    read_files: frozenset[str] = frozenset()
     attempt: str = field(default_factory=lambda: uuid4().hex[:8])
 
     @cached_property
@@ -88,39 +101,77 @@ class MadePart:
     def _name(self, final: Path) -> str:
         return str(final.relative_to(self.folder.root))
 
-    def drop(self, repeated: dict[str, str]) -> None:
-        """Leave out objects that another part has already (id -> where it was read from)."""
-        record = self.record
+    def leave_out(self, object_ids: Collection[str]) -> None:
+        """Leave out objects that another part has already."""
+        if not object_ids:
+            return
+        record, unwanted = self.record, set(object_ids)
         for unfinished in filter(Path.exists, self.staged):
             table = pq.read_table(unfinished)
-            kept = table.filter(pc.invert(pc.is_in(table[OBJECT_ID], pa.array(list(repeated)))))
+            kept = table.filter(pc.invert(pc.is_in(table[OBJECT_ID], pa.array(sorted(unwanted), pa.string()))))
             if BAND in table.column_names:
                 lost = table.num_rows - kept.num_rows
                 record.epochs -= lost
                 record.dropped_epochs[READ_BEFORE] = record.dropped_epochs.get(READ_BEFORE, 0) + lost
             self.write(kept.replace_schema_metadata(pq.read_schema(unfinished).metadata), unfinished)
-        for object_id, source in zip(self.object_ids, self.sources, strict=True):
-            if object_id in repeated and source == repeated[object_id]:
-                record.problems.append(
-                    f"{source} has changed since it was ingested: use force=True to ingest everything again."
-                )
-            elif object_id in repeated:
-                record.problems.append(
-                    f"{source}: object {object_id} was already read from {repeated[object_id]}; this one is skipped: "
-                    "give each object once, all its bands in one folder or archive, or use force=True to ingest "
-                    "everything again."
-                )
-        record.dropped_objects["read before"] = record.dropped_objects.get("read before", 0) + len(repeated)
-        kept_ids = [object_id not in repeated for object_id in self.object_ids]
-        self.sources = [source for source, keep in zip(self.sources, kept_ids, strict=True) if keep]
-        self.object_ids = [object_id for object_id in self.object_ids if object_id not in repeated]
+        kept_here = [object_id not in unwanted for object_id in self.object_ids]
+        self.sources = [source for source, keep in zip(self.sources, kept_here, strict=True) if keep]
+        self.object_ids = [object_id for object_id in self.object_ids if object_id not in unwanted]
         record.objects = len(self.object_ids)
+        if not self.object_ids:
+            self.discard()
+            record.checksums.clear()
+            record.feature_gaps.clear()
+
+    def refuse(self, refused: dict[str, tuple[str, str]]) -> None:
+        """Say of objects that were left out where they were read now, and where before."""
+        for object_id, (source, before) in refused.items():
+            self.record.problems.append(
+                f"{source}: object {object_id} was already read from {before}; this one is skipped: give each object "
+                "once, or use update=True to add epochs of new dates to what is there."
+            )
+        if refused:
+            dropped = self.record.dropped_objects
+            dropped["read before"] = dropped.get("read before", 0) + len(refused)
 
 
 def _files_of_curves(survey: Survey, batch: Batch) -> set[str]:
     """Return the files of a batch that should hold objects: all but tables of exposures."""
     shown = {piece.shown for piece in batch.pieces}
     return {name for name in shown if not any(is_table_of_dates(form, name) for form in survey.formats)}
+
+
+def _incomplete(survey: Survey, batch: Batch, curves: RawCurves, stored: set[str]) -> dict[str, dict[str, str]]:
+    """Return the objects that are stored although some file of theirs could not be read: object -> file -> why."""
+    incomplete: dict[str, dict[str, str]] = {}
+    for rows in curves.broken:
+        if rows.object_id in stored:
+            incomplete.setdefault(rows.object_id, {})[absolute_name(rows.source)] = rows.problem
+    told = {rows.source for rows in curves.broken}
+    read = {found.source for found in curves.objects}
+    unread = [name for name in sorted(_files_of_curves(survey, batch) - read - told) if object_key(survey, name)]
+    if unread:
+        object_of = {object_key(survey, found.source): found.object_id for found in curves.objects}
+        for name in unread:
+            object_id = object_of.get(object_key(survey, name), "")
+            if object_id in stored:
+                why = next(
+                    (problem for problem in curves.problems if problem.startswith(name)), f"{name} was not read."
+                )
+                incomplete.setdefault(object_id, {})[absolute_name(name)] = why
+    return incomplete
+
+
+def _absolute(source: str) -> str:
+    """Return an object's files by their whole paths: the next ingest may be started from another folder."""
+    return SOURCES_SEPARATOR.join(map(absolute_name, source.split(SOURCES_SEPARATOR)))
+
+
+def _checksum(file: InputFile) -> str:
+    try:
+        return file_checksum(file.path)
+    except OSError:  # unreadable, which its problem says
+        return ""
 
 
 def make_part(plan: IngestPlan, task: PartTask) -> MadePart:
@@ -131,11 +182,16 @@ def make_part(plan: IngestPlan, task: PartTask) -> MadePart:
     epochs_read = curves.epochs.time.size + curves.dropped_epochs.total()
     block = block_from_raw(plan.survey, curves)
     clean(block, plan.rule)
+    block.objects = [found._replace(source=_absolute(found.source)) for found in block.objects]
     # A large table is one file, however many batches it was cut into; an archive is as many as it holds.
     is_piece_of_table = batch.stream is not None and not batch.stream[0].is_archive
+    stored = {found.object_id for found in block.objects}
+    incomplete = _incomplete(plan.survey, batch, curves, stored)
+    if not_dropped := sum(rows.object_id in stored for rows in curves.broken):
+        block.dropped_objects -= Counter({BROKEN_LINE: not_dropped})
     record = PartRecord(
         number=task.number,
-        finished_inputs=[input_key(file) for file in batch.finished_inputs],
+        finished_inputs=[[*input_key(file), _checksum(file)] for file in batch.finished_inputs],
         stream=[input_key(batch.stream[0]), batch.stream[1]] if batch.stream else None,
         files=len(batch.finished_inputs) if is_piece_of_table else len({piece.name for piece in batch.pieces}),
         files_skipped=len(_files_of_curves(plan.survey, batch) - files_with_objects),
@@ -144,11 +200,16 @@ def make_part(plan: IngestPlan, task: PartTask) -> MadePart:
         epochs=block.mjd.size,
         dropped_epochs=dict(block.dropped_epochs),
         dropped_objects=dict(block.dropped_objects),
+        notes=dict(curves.notes + Counter({FLUXES_BELOW_ZERO: int(np.count_nonzero(block.fluxes()[0] <= 0))})),
         problems=curves.problems,
         left_out=block.left_out,
+        incomplete=incomplete,
     )
     ids, sources = [found.object_id for found in block.objects], [found.source for found in block.objects]
-    part = MadePart(record, plan.folder, ids, sources)
+    may_grow = frozenset(found.object_id for found in block.objects if found.joined)
+    inputs = (batch.stream[0],) if batch.stream else batch.finished_inputs
+    read_files = frozenset(piece.shown for piece in batch.pieces)
+    part = MadePart(record, plan.folder, ids, sources, may_grow, inputs, read_files)
     if not block.objects:
         return part
     epochs = block.to_arrow()
@@ -182,7 +243,7 @@ def _own_labels(survey: Survey, objects: list[RawObject], roots: tuple[str, ...]
     of_folder: dict[str, str | None] = {}
     labels: list[str | None] = []
     for found in objects:
-        folder = found.source.replace(MEMBER_SEPARATOR, "/").rpartition("/")[0]
+        folder = found.source.partition(SOURCES_SEPARATOR)[0].replace(MEMBER_SEPARATOR, "/").rpartition("/")[0]
         if not found.survey_label and folder not in of_folder:
             of_folder[folder] = _class_of_folder(survey, folder, roots)
         labels.append(found.survey_label or of_folder[folder])

@@ -19,11 +19,12 @@ from lcdvt.errors import InputFileError, WorkspaceError
 from lcdvt.ingestion.batches import batch_size
 from lcdvt.ingestion.join_rule import JoinRule
 from lcdvt.ingestion.star_groups import group_stars
-from lcdvt.names import BAND, DEC, MAG, MJD, OBJECT_ID, RA, SURVEY_LABEL
+from lcdvt.names import BAND, DEC, FLUX, MAG, MJD, OBJECT_ID, RA, SURVEY_LABEL
 from lcdvt.parallel.executors import Workers, run_batches
 from lcdvt.workspace.folder import PARTS, SurveyFolder, read_part
 from lcdvt.workspace.objects import PART, objects_folder
 
+ABOVE_ZERO: Final = "above_zero"
 STAR, PIECE, EPOCHS, OFFSET, PIECE_PART = "star", "piece", "epochs", "offset", "piece_part"
 EPOCHS_AT_ONCE: Final = 1 << 19
 """Bounds a worker's memory where light curves are long: some twenty megabytes of numbers."""
@@ -149,7 +150,7 @@ def one_label(survey: Survey, labels: list[str]) -> str | None:
 
 def describe_curves(part: Path) -> pd.DataFrame:
     """Return number of epochs, median, spread, first and last date of each light curve and band of a part."""
-    epochs = read_part(part, columns=[OBJECT_ID, BAND, MJD, MAG])
+    epochs = read_part(part)
     # The rows of one light curve and band stand together, by date.
     ids, bands = (np.asarray(epochs[name].to_pylist(), dtype=object) for name in (OBJECT_ID, BAND))
     mjd, mag = epochs[MJD].to_numpy(), epochs[MAG].to_numpy()
@@ -158,6 +159,7 @@ def describe_curves(part: Path) -> pd.DataFrame:
     low, median, high = np.array(
         [np.percentile(mag[start:end], _PERCENTILES) for start, end in zip(starts, ends, strict=True)]
     ).T
+    flux = epochs[FLUX].to_numpy() if FLUX in epochs.column_names else np.ones(ids.size)
     return pd.DataFrame(
         {
             PIECE: ids[starts],
@@ -167,6 +169,7 @@ def describe_curves(part: Path) -> pd.DataFrame:
             "spread": (high - low) / 2,
             "first": mjd[starts],
             "last": mjd[ends - 1],
+            ABOVE_ZERO: np.minimum.reduceat(np.nan_to_num(flux, nan=1.0), starts) > 0,
             PIECE_PART: int(part.stem.removeprefix("part-")),
         }
     )
@@ -194,16 +197,18 @@ def _offsets(curves: pd.DataFrame) -> "pd.Series[float]":
     """Return what is added to each light curve so that its median is that of the star's longest one in the band.
 
     Only where both were observed at the same time, because otherwise the star itself may have changed, and where the
-    medians differ by more than their errors: a shift by chance would do harm.
+    medians differ by more than their errors: a shift by chance would do harm. A flux of zero or below is that of a
+    difference image or of the noise, which a zero point does not move.
     """
     ordered = curves.sort_values([STAR, BAND, EPOCHS, PIECE], ascending=[True, True, False, True])
-    described = ["median", "spread", "first", "last", EPOCHS]
+    described = ["median", "spread", "first", "last", EPOCHS, ABOVE_ZERO]
     longest = ordered.groupby([STAR, BAND], sort=False)[described].transform("first")
     difference = longest["median"] - ordered["median"]
     spread = np.maximum(longest["spread"], ordered["spread"])
     error = MEDIAN_ERROR * spread * np.sqrt(1 / longest[EPOCHS] + 1 / ordered[EPOCHS])
     at_the_same_time = (ordered["first"] <= longest["last"]) & (longest["first"] <= ordered["last"])
-    return difference.where(at_the_same_time & (difference.abs() > SIGNIFICANCE * error), 0.0)
+    has_zero_point = ordered[ABOVE_ZERO] & longest[ABOVE_ZERO]
+    return difference.where(has_zero_point & at_the_same_time & (difference.abs() > SIGNIFICANCE * error), 0.0)
 
 
 def _part_of_each_star(curves: pd.DataFrame) -> dict[str, int]:

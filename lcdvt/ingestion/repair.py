@@ -10,7 +10,7 @@ from lcdvt.disk.atomic import write_text
 from lcdvt.errors import WorkspaceError
 from lcdvt.ingestion.batches import Batch, stream_batches
 from lcdvt.ingestion.feature_parts import FeatureTask, extract_part
-from lcdvt.ingestion.known_objects import sources_of
+from lcdvt.ingestion.known_objects import places_in
 from lcdvt.ingestion.part import MadePart, PartTask, make_part
 from lcdvt.ingestion.settings import IngestPlan
 from lcdvt.parallel.executors import Workers, run_batches
@@ -76,9 +76,7 @@ class Repair:
         parts = run_batches(partial(make_part, self.plan), tasks, workers)
         for record, part in zip(records, parts, strict=True):
             others = [path for path in objects_folder(self.folder).glob(PARTS) if path.name not in broken]
-            repeated = sources_of(set(part.object_ids), others)
-            if repeated:
-                part.drop(repeated)
+            part.leave_out(places_in(set(part.object_ids), others))
             self._refuse_other_content(record, part)
             made = part.commit()
             self.journal.note_files(
@@ -95,7 +93,7 @@ class Repair:
         return PartTask(record.number, next(batches))
 
     def _input(self, record: PartRecord, key: Sequence[object]) -> InputFile:
-        path, size, _ = key
+        path, size, *_ = key
         file = self.inputs.get(str(path))
         if file is None or file.size != size:
             said = "is not among what was given" if file is None else "has changed since"
@@ -108,10 +106,12 @@ class Repair:
     def _refuse_other_content(self, record: PartRecord, part: MadePart) -> None:
         """Accept the part if its files are untouched; a file with another date must give the same bytes."""
         keys = record.finished_inputs if record.stream is None else [record.stream[0]]
-        untouched = all(input_key(self.inputs[key[0]]) == list(key) for key in keys)
+        untouched = all(input_key(self.inputs[key[0]]) == list(key[:3]) for key in keys)
         epochs = f"{self.folder.epochs.name}/{part_name(record.number)}"
         same_bytes = part.record.checksums.get(epochs) == self.journal.files[epochs].checksum
-        if (part.record.objects, part.record.epochs) == (record.objects, record.epochs) and (untouched or same_bytes):
+        # Stars that were read again since have left the part: the journal counts what is left.
+        today = next(each for each in self.journal.records if each.number == record.number)
+        if (part.record.objects, part.record.epochs) == (today.objects, today.epochs) and (untouched or same_bytes):
             return
         part.discard()
         raise WorkspaceError(

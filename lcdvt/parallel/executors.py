@@ -59,6 +59,11 @@ class Workers:
         """How many processes are wanted on this machine."""
         return default_jobs() if self.jobs is None else self.jobs
 
+    @property
+    def is_this_process(self) -> bool:
+        """Whether the work is done here, without another process."""
+        return self.dask is None and self.processes == 1
+
     def at_most(self, tasks: int) -> "Workers":
         """Return the same workers, but no more processes than there are tasks."""
         return replace(self, jobs=max(min(self.processes, tasks), 1))

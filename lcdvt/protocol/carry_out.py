@@ -95,7 +95,7 @@ def carry_out(plan: Plan, place: RunPlace, workers: Workers, progress: Progress 
     workers
         Draws are spread over them.
     progress
-        Called with the number of draws done.
+        Called with the number of draws done, and with the step of training where a draw is made in this process.
     """
     folder = place.folder
     identities = [draw_identity(task) for task in plan.tasks]
@@ -107,10 +107,17 @@ def carry_out(plan: Plan, place: RunPlace, workers: Workers, progress: Progress 
         missing = _missing_draws(growing, identities, place.force)
         done = len(plan.tasks) - len(missing)
         progress(done, len(plan.tasks))
-        keep = partial(_run_and_keep, growing, plan.settings)
-        work = [(number, identities[number], plan.tasks[number]) for number in missing]
         # As many workers as the whole plan has use for: the last draw of a resumed run is computed like the others.
-        for _ in run_batches(keep, work, workers.at_most(len(plan.tasks))):
+        workers = workers.at_most(len(plan.tasks))
+        keep = partial(_run_and_keep, growing, plan.settings)
+        if workers.is_this_process:  # other processes tell of whole draws only
+
+            def tell(step: int, steps: int | None, note: str = "") -> None:
+                progress(done, len(plan.tasks), f"step {step} of {steps}")
+
+            keep = partial(keep, progress=tell)
+        work = [(number, identities[number], plan.tasks[number]) for number in missing]
+        for _ in run_batches(keep, work, workers):
             done += 1
             progress(done, len(plan.tasks))
         for superfluous in draw_paths(growing)[len(plan.tasks) :]:  # of the same run begun with more draws
@@ -139,13 +146,16 @@ def _missing_draws(growing: Path, identities: list[str], force: bool) -> list[in
     return [number for number in range(len(identities)) if number not in made]
 
 
-def _run_and_keep(growing: Path, settings: Mapping[str, Any], work: tuple[int, str, DrawTask]) -> None:
+def _run_and_keep(
+    growing: Path, settings: Mapping[str, Any], work: tuple[int, str, DrawTask], progress: Progress = silent
+) -> None:
     """Run one draw and write what it found; in a worker process, so that a finished draw survives the main one."""
     number, identity, task = work
-    result = run_draw(task)
+    result = run_draw(task, progress)
     if number == 0:
         names = (task.dataset.surveys, task.dataset.classes)
         save_run(growing, SavedRun.from_training(task.config, result.training, result.scaler, *names, settings))
+        result.novelty.forest.write(growing)
         write_atomically(growing / PREDICTIONS_FILE, _predictions(task, result).to_parquet)
     drawn = task.drawn[task.dataset.rows_of(task.target)]
     counts = np.bincount(drawn[drawn != UNLABELLED], minlength=len(task.dataset.classes))
@@ -215,6 +225,7 @@ def _circumstances(plan: Plan, draws: list[DrawRecord]) -> Circumstances:
         simulated=any(each.is_simulated for each in plan.surveys),
         folds=plan.folds,
         left_out=plan.left_out,
+        answers=plan.answers,
     )
 
 
@@ -230,6 +241,6 @@ def _predictions(task: DrawTask, result: DrawResult) -> pd.DataFrame:
             **{probability_column(name): probability[:, k] for k, name in enumerate(task.dataset.classes)},
             ENTROPY: entropy(probability),
             DISAGREEMENT: result.disagreement,
-            OTHER_SCORE: result.other_score,
+            OTHER_SCORE: result.novelty.score,
         }
     )

@@ -14,7 +14,8 @@ from lcdvt.dvt.config import TeachingConfig
 from lcdvt.dvt.data import TrainingData
 from lcdvt.dvt.ensemble import predict
 from lcdvt.dvt.train import TrainingError, TrainingResult, resolve_device, train
-from lcdvt.protocol.novelty import other_score
+from lcdvt.parallel.progress import Progress, silent
+from lcdvt.protocol.novelty import Novelty, other_score
 from lcdvt.protocol.plan import DrawTask
 from lcdvt.protocol.teaching import first_opinions, taught_classes
 from lcdvt.results.draw_record import RowOutcome
@@ -30,7 +31,7 @@ class DrawResult:
         How each row did.
     probabilities
         (target objects, classes) of every row.
-    disagreement, other_score
+    disagreement, novelty
         How far the ensemble's members disagree about each target object, and how much it looks like no class.
     training, scaler
         The ensemble, and how its features are scaled.
@@ -39,7 +40,7 @@ class DrawResult:
     outcomes: dict[str, RowOutcome]
     probabilities: dict[str, NDArray[np.float64]]
     disagreement: NDArray[np.float64]
-    other_score: NDArray[np.float64]
+    novelty: Novelty
     training: TrainingResult
     scaler: Scaler
 
@@ -49,11 +50,18 @@ class DrawResult:
         return self.probabilities[DVT_ENSEMBLE]
 
 
-def run_draw(task: DrawTask) -> DrawResult:
+def run_draw(task: DrawTask, progress: Progress = silent) -> DrawResult:
     """Train and score everything on one draw of labels.
 
     Only the drawn labels reach any model that is not an upper bound; the scaler is fitted without labels; scores
     are taken on the target's labelled objects outside the draw.
+
+    Parameters
+    ----------
+    task
+        What to do.
+    progress
+        Called with the steps of the ensemble's training.
     """
     scaler = task.dataset.fit_scaler(task.scaling)
     surveys = task.dataset.survey_rows(scaler, task.drawn)
@@ -64,7 +72,7 @@ def run_draw(task: DrawTask) -> DrawResult:
         taught = taught_classes(problem, task.config.teaching, task.seed, opinions)
         surveys = [*surveys[:-1], replace(target, y=taught)]
     data = TrainingData.from_surveys(surveys, task.dataset.classes, task.members, resolve_device(task.device))
-    training = train(task.config, data, task.member_seeds)
+    training = train(task.config, data, task.member_seeds, progress=progress)
     opinion = predict(training.model, data.rows[-len(target.y) :, : data.widths[-1]], task.target)
     probabilities = {
         DVT_ENSEMBLE: opinion.probability.cpu().numpy().astype(float),
@@ -83,7 +91,7 @@ def run_draw(task: DrawTask) -> DrawResult:
         outcomes=outcomes,
         probabilities=probabilities,
         disagreement=opinion.disagreement.cpu().numpy().astype(float),
-        other_score=other_score(problem, opinions, task.seed),
+        novelty=other_score(problem, opinions, task.seed),
         training=training,
         scaler=scaler,
     )

@@ -12,6 +12,7 @@ smoothed: what counts is what a forest, grown without the star, expects of it fr
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -22,6 +23,7 @@ from lcdvt.baselines.fitting import fit_classes
 from lcdvt.baselines.problem import TransferProblem
 from lcdvt.baselines.self_training import confident_classes, product_of_experts
 from lcdvt.dataset.dataset import UNLABELLED
+from lcdvt.results.other_forest import OtherForest
 
 TINY: Final = 1e-12
 """Keeps the logarithm finite."""
@@ -37,8 +39,16 @@ SURE_SHARE: Final = 0.5
 ISOLATION_TREES: Final = 200
 
 
-def other_score(problem: TransferProblem, opinions: Sequence[NDArray[np.float64]], seed: int) -> NDArray[np.float64]:
-    """Return a number between 0 (surely one of the classes) and 1 for every target object.
+@dataclass(frozen=True)
+class Novelty:
+    """How little each target object looks like any class, 0 … 1, and the forest that says so of new ones."""
+
+    score: NDArray[np.float64]
+    forest: OtherForest
+
+
+def other_score(problem: TransferProblem, opinions: Sequence[NDArray[np.float64]], seed: int) -> Novelty:
+    """Return a number between 0 (surely one of the classes) and 1 for every target object, and how to get others'.
 
     Parameters
     ----------
@@ -51,7 +61,11 @@ def other_score(problem: TransferProblem, opinions: Sequence[NDArray[np.float64]
     """
     signs = [_doubt(opinion) for opinion in opinions]
     signs += [_unlabelled_look(problem, seed), _far_from_sure(problem, opinions, seed)]
-    return _rank(_smoothed(problem, np.mean([_rank(sign) for sign in signs], axis=0), seed))
+    score = np.mean([_rank(sign) for sign in signs], axis=0)
+    forest, expected = _smoothed(problem, score, seed)
+    # Trees cannot smooth the scores of a handful of stars, but what they expect of new stars is better than nothing.
+    few = len(score) < FEWEST_TO_SMOOTH
+    return Novelty(_rank(score if few else expected), OtherForest.from_sklearn(forest, expected))
 
 
 def _doubt(opinion: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -91,17 +105,24 @@ def _unlabelled_look(problem: TransferProblem, seed: int) -> NDArray[np.float64]
     return look
 
 
-def _smoothed(problem: TransferProblem, score: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
-    """Return what a forest expects of each target object's score, always by trees that did not learn from it."""
-    if len(score) < FEWEST_TO_SMOOTH:
-        return score
+def _smoothed(
+    problem: TransferProblem, score: NDArray[np.float64], seed: int
+) -> tuple[RandomForestRegressor, NDArray[np.float64]]:
+    """Return a forest and what it expects of each target object's score, by trees that did not learn from it."""
+    is_oob_known = len(score) >= FEWEST_TO_SMOOTH  # with fewer some star is in the sample of every tree
     forest = RandomForestRegressor(
-        TREES, min_samples_leaf=SMALLEST_LEAF, max_features=FEATURE_SHARE, oob_score=True, random_state=seed, n_jobs=1
+        TREES,
+        min_samples_leaf=SMALLEST_LEAF,
+        max_features=FEATURE_SHARE,
+        oob_score=is_oob_known,
+        random_state=seed,
+        n_jobs=1,
     )
     learned = np.random.default_rng(seed).permutation(len(score))[:MOST_UNLABELLED]
     expected = forest.fit(problem.target_x[learned], score[learned]).predict(problem.target_x)
-    expected[learned] = forest.oob_prediction_
-    return expected
+    if is_oob_known:
+        expected[learned] = forest.oob_prediction_
+    return forest, expected
 
 
 def _rank(value: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -16,6 +16,9 @@ from lcdvt.errors import SettingsError
 from lcdvt.workspace.survey import StoredSurvey
 
 ALL_ROWS: Final = (DVT_UPPER_BOUND, *ROWS, DVT_TOP, DVT_ENSEMBLE)
+# They learn from labels of the target, or from nothing.
+NEED_TARGET_LABELS: Final = ("forest-target", "svm-target", "label-spreading")
+UNSUPERVISED_ROWS: Final = tuple(row for row in ALL_ROWS if row not in NEED_TARGET_LABELS)
 # Where there is no source, "target labels" would make a reader look for one.
 ONE_SURVEY_TRAINING: Final = {
     "forest-target": "Supervised",
@@ -105,11 +108,14 @@ class TransferOptions(RunOptions):
     ----------
     source_labels
         How many labels of each source may be used.
+    labels_from
+        A file of answers (`lcdvt label`): labels of the target in every draw, beside those drawn.
     """
 
     mode: TrainingMode = "multi-task"
     preset: str | Path | DVTConfig = "taught"
     source_labels: str = "all"
+    labels_from: Path | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -185,6 +191,8 @@ class Plan:
         Whether draws hold out folds.
     left_out
         Classes that the surveys have, and that the run does not tell apart.
+    answers
+        How many labels of each class people gave; they are in every draw.
     """
 
     surveys: tuple[StoredSurvey, ...]
@@ -193,6 +201,7 @@ class Plan:
     settings: Mapping[str, Any]
     folds: bool = False
     left_out: tuple[str, ...] = ()
+    answers: Mapping[str, int] = field(default_factory=dict)
 
 
 def draw_tasks(

@@ -4,21 +4,27 @@ Read from the top: options are checked, surveys opened and brought under common 
 plan is carried out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypedDict, Unpack
 
+import numpy as np
+from numpy.typing import NDArray
+
 from lcdvt.dataset.alignment import aligned_surveys
-from lcdvt.dataset.dataset import Dataset, build_dataset
-from lcdvt.dataset.draws import LabelBudget
+from lcdvt.dataset.dataset import UNLABELLED, Dataset, build_dataset
+from lcdvt.dataset.draws import NO_LABEL, LabelBudget
 from lcdvt.dataset.scaling import ScalingMethod
 from lcdvt.dvt.config import DVTConfig, TrainingMode
 from lcdvt.errors import DatasetError, SettingsError
+from lcdvt.names import LABEL, OBJECT_ID
 from lcdvt.parallel.executors import EVERY_CORE, Workers
 from lcdvt.parallel.progress import Progress, silent
 from lcdvt.protocol.carry_out import RunPlace, carry_out
-from lcdvt.protocol.plan import ALL_ROWS, Plan, TransferOptions, draw_tasks
+from lcdvt.protocol.plan import ALL_ROWS, UNSUPERVISED_ROWS, Plan, TransferOptions, draw_tasks
 from lcdvt.run import Run
+from lcdvt.workspace.answers import read_answers
 from lcdvt.workspace.survey import StoredSurvey, open_survey
 
 
@@ -27,6 +33,7 @@ def transfer(
     target: str,
     labels: str | float = "1%",
     *,
+    labels_from: str | Path | None = None,
     source_labels: str = "all",
     classes: Sequence[str] | None = None,
     mode: TrainingMode = "multi-task",
@@ -57,7 +64,11 @@ def transfer(
     target
         The ingested survey to classify.
     labels
-        How many of the target's labels may be used: "1%", "25", "3/class" or a share.
+        How many of the target's labels may be used: "1%", "25", "3/class", a share, or 0: then the sources' labels
+        are carried over to a target that needs none, or what `labels_from` names is all that is learned of it.
+    labels_from
+        A file of answers that people gave (`lcdvt label` writes it): labels of the target in every draw, beside those
+        drawn. No star that was answered is scored.
     source_labels
         The same for each source.
     classes
@@ -100,6 +111,7 @@ def transfer(
         scaling=scaling,
         device=device,
         source_labels=source_labels,
+        labels_from=None if labels_from is None else Path(labels_from),
     )
     sources = [source] if isinstance(source, str) else list(source)
     place = RunPlace(name or transfer_name(sources, target), data, force, reuse)
@@ -109,6 +121,7 @@ def transfer(
 class TransferKeywords(TypedDict, total=False):
     """What `ensemble` hands on to `transfer`, for editors and type checkers."""
 
+    labels_from: str | Path | None
     source_labels: str
     classes: Sequence[str] | None
     mode: TrainingMode
@@ -174,38 +187,90 @@ def run_transfer(
     progress: Progress = silent,
 ) -> Run:
     """Carry labels over as the options say: what `transfer`, `ensemble` and the command line come down to."""
+    return carry_out(plan_transfer(sources, target, labels, options, place), place, workers, progress)
+
+
+def plan_transfer(sources: Sequence[str], target: str, labels: str, options: TransferOptions, place: RunPlace) -> Plan:
+    """Open the surveys, put them together and draw the labels."""
     if target in sources:
         raise SettingsError(f"{target} is both source and target: name two different surveys.")
-    options.chosen_rows(ALL_ROWS)  # a wrong row is told before the surveys are read
-    target_budget, source_budget = LabelBudget.parse(labels), LabelBudget.parse(options.source_labels)
+    target_budget, source_budget = LabelBudget.parse_or_none(labels), LabelBudget.parse(options.source_labels)
+    is_unsupervised = target_budget == NO_LABEL and options.labels_from is None
+    known_rows = UNSUPERVISED_ROWS if is_unsupervised else ALL_ROWS
+    options.chosen_rows(known_rows)  # a wrong row is told before the surveys are read
+    if is_unsupervised and options.config.teaching is None:
+        raise SettingsError(
+            f"labels=0: preset {options.preset_name} learns from labels of the target; choose one that teaches "
+            "(taught), or give some labels."
+        )
     surveys = tuple(open_survey(each, place.data) for each in (*sources, target))
+    given = read_answers(options.labels_from, target).labels() if options.labels_from is not None else {}
+    if options.labels_from is not None and not given:
+        raise SettingsError(f"labels_from={options.labels_from}: nobody has named the class of a star there yet.")
     place.check_free()
-    dataset, left_out = put_together(surveys, options.classes)
+    dataset, left_out = put_together(surveys, options.classes, given, target_needs_labels=target_budget != NO_LABEL)
+    catalogued, answered = without_answers(dataset, surveys[-1], given)
+    if given and not (catalogued.y[catalogued.rows_of(len(sources))] != UNLABELLED).any():
+        target_budget = NO_LABEL  # all labels of the target are answers
     budgets = [*[source_budget] * len(sources), target_budget]
-    drawn = [dataset.draw(budgets, seed) for seed in range(options.seed, options.seed + options.repeats)]
-    plan = Plan(
+    drawn = [catalogued.draw(budgets, seed) for seed in range(options.seed, options.seed + options.repeats)]
+    for draw in drawn:
+        draw[answered] = dataset.y[answered]
+    used = np.bincount(dataset.y[answered & (dataset.y != UNLABELLED)], minlength=len(dataset.classes))
+    counted = dict(zip(dataset.classes, used.tolist(), strict=True)) if given else {}
+    about_answers = (
+        {"labels_from": {"file": str(options.labels_from), "stars": len(given), "used": counted}} if given else {}
+    )
+    return Plan(
         surveys=surveys,
         dataset=dataset,
-        tasks=draw_tasks(dataset, drawn, options, ALL_ROWS),
+        tasks=draw_tasks(dataset, drawn, options, known_rows),
         settings={
             "verb": "transfer",
             "labels": str(target_budget),
             "source_labels": str(source_budget),
+            **about_answers,
             **options.describe(surveys),
         },
         left_out=left_out,
+        answers=counted,
     )
-    return carry_out(plan, place, workers, progress)
 
 
-def put_together(stored: Sequence[StoredSurvey], classes: Sequence[str] | None) -> tuple[Dataset, tuple[str, ...]]:
-    """Put the surveys together, with the classes wanted or those that both sides have; and what is left out."""
+def put_together(
+    stored: Sequence[StoredSurvey],
+    classes: Sequence[str] | None,
+    answers: Mapping[str, str] | None = None,
+    *,
+    target_needs_labels: bool = True,
+) -> tuple[Dataset, tuple[str, ...]]:
+    """Put the surveys together, with the classes wanted or those that both sides have; and what is left out.
+
+    Parameters
+    ----------
+    stored
+        Sources first, the target last.
+    classes
+        The classes wanted; None for those that both sides have.
+    answers
+        What people said of stars of the target; their word counts, not the catalogue's.
+    target_needs_labels
+        Whether a target without any label is refused; otherwise it may have all classes of the sources.
+    """
     surveys = aligned_surveys(stored)
+    if answers:
+        labels = surveys[-1].labels.astype(object)
+        known_stars = [star for star in answers if star in labels.index]
+        labels.loc[known_stars] = [answers[star] for star in known_stars]
+        surveys[-1] = replace(surveys[-1], labels=labels)
     known = [set(survey.labels.dropna()) for survey in surveys]
     for survey, found in zip(surveys, known, strict=True):
-        if not found:
+        if not found and (target_needs_labels or survey is not surveys[-1]):
             raise DatasetError(f"{survey.name} has no labels: ingest it with catalog=FILE, or choose another survey.")
-    at_source, at_target, target = set.union(*known[:-1]), known[-1], surveys[-1].name
+    at_source, target = set.union(*known[:-1]), surveys[-1].name
+    at_target = known[-1] or at_source
+    if answers and classes is not None and not target_needs_labels:
+        at_target = at_target | at_source  # people may not have come to every class yet
     shared = sorted(at_source & at_target)
     for name in classes or ():
         if name not in shared:
@@ -220,3 +285,21 @@ def put_together(stored: Sequence[StoredSurvey], classes: Sequence[str] | None) 
         )
     chosen = shared if classes is None else sorted(set(classes))
     return build_dataset(surveys, classes=chosen), tuple(sorted((at_source | at_target) - set(chosen)))
+
+
+def without_answers(
+    dataset: Dataset, target: StoredSurvey, answers: Mapping[str, str]
+) -> tuple[Dataset, NDArray[np.bool_]]:
+    """Return the dataset with the catalogue's labels alone, from which labels are drawn, and which rows are answers.
+
+    So the same seed draws the same stars of the catalogue however many answers there are.
+    """
+    is_target = dataset.rows_of(len(dataset.surveys) - 1)
+    answered = is_target & np.isin(dataset.object_ids, np.array(list(answers), dtype=object))
+    if not answered.any():
+        return dataset, answered
+    catalogue = target.objects().set_index(OBJECT_ID)[LABEL]
+    numbers = {name: number for number, name in enumerate(dataset.classes)}
+    y = dataset.y.copy()
+    y[answered] = [numbers.get(label, UNLABELLED) for label in catalogue.reindex(dataset.object_ids[answered])]
+    return replace(dataset, y=y), answered

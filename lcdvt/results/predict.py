@@ -18,13 +18,15 @@ from lcdvt.dvt.ensemble import predict as predict_members
 from lcdvt.errors import SettingsError, WorkspaceError
 from lcdvt.evaluate import entropy
 from lcdvt.ingestion.ingest import ingest
-from lcdvt.names import DISAGREEMENT, ENTROPY, OBJECT_ID, PREDICTED, REASON, probability_column
+from lcdvt.ingestion.join_rule import stored_join
+from lcdvt.names import DISAGREEMENT, ENTROPY, OBJECT_ID, OTHER_SCORE, PREDICTED, REASON, probability_column
 from lcdvt.parallel.executors import IN_THIS_PROCESS, Workers, run_batches
 from lcdvt.parallel.progress import Progress, silent
 from lcdvt.results.folder import find_run
+from lcdvt.results.other_forest import OtherForest, read_other_forest
 from lcdvt.results.saved import WEIGHTS_FILE, SavedRun, load_run
-from lcdvt.workspace.folder import PARTS, read_part
-from lcdvt.workspace.journal import whole_records
+from lcdvt.workspace.folder import PARTS, pieces_folder, read_part
+from lcdvt.workspace.journal import Journal, whole_records
 from lcdvt.workspace.survey import StoredSurvey, open_survey
 
 NO_FEATURES: Final = "no usable features: too few epochs in the bands the run needs"
@@ -58,6 +60,9 @@ class PredictResult:
         Objects of each predicted class.
     simulated
         Whether the simulator made the light curves, or any of the run's surveys.
+    ranked_among
+        The stars that `other_score` is relative to: 0.9 says that nine of ten of them look more like one of the
+        classes. None for a run of a version that could not tell of new stars.
     problems
         Raw files that could not be read, in a sentence each.
     """
@@ -69,6 +74,7 @@ class PredictResult:
     without_features: int
     classes: dict[str, int]
     simulated: bool
+    ranked_among: str | None = None
     problems: list[str] = field(default_factory=list)
     _stars: pd.DataFrame | None = field(default=None, repr=False)
 
@@ -113,8 +119,8 @@ def predict(
     if target is not None:
         check_table_path(target, force)
     folder = find_run(run, data)
-    saved = _saved_run(folder)
-    asked = _Question(folder, saved, like, dask)
+    saved, other = _saved_run(folder)
+    asked = _Question(folder, saved, other, like, dask)
     if not Path(what).exists():
         return _classify(asked, open_survey(str(what), data), target, progress)
     # A cluster's workers see what lies beside the output, but not this machine's own temporary folder.
@@ -131,8 +137,16 @@ class _Question:
 
     folder: Path
     saved: SavedRun
+    other: OtherForest | None
     like: str | None
     dask: str | None
+
+    @property
+    def ranked_among(self) -> str | None:
+        """What `other_score` is relative to."""
+        if self.other is None:
+            return None
+        return f"the {len(self.other.reference)} stars of {self.saved.description.surveys[-1]} in the run"
 
     def head(self, survey: str) -> int:
         """Return the number of the run's survey whose own layers are used."""
@@ -163,11 +177,10 @@ def _classify(asked: _Question, stored: StoredSurvey, target: Path | None, progr
                 counted[str(label)] = counted.get(str(label), 0) + int(count)
             progress(objects, None)
             yield frame
-        for record in whole_records(stored.folder.progress) if objects else ():
-            if record.left_out and isinstance(record.left_out, dict):  # the journal may have been touched by hand
-                objects += len(record.left_out)
-                missing += len(record.left_out)
-                yield _unclassified(saved, record.left_out)
+        for left_out in _left_out(stored) if objects else ():
+            objects += len(left_out)
+            missing += len(left_out)
+            yield _unclassified(saved, left_out)
 
     stars = None
     if target is None:
@@ -187,31 +200,67 @@ def _classify(asked: _Question, stored: StoredSurvey, target: Path | None, progr
         without_features=missing,
         classes=dict(sorted(counted.items())),
         simulated=stored.is_simulated or bool(saved.metrics.get("simulated")),
+        ranked_among=asked.ranked_among,
         _stars=stars,
     )
 
 
+def _left_out(stored: StoredSurvey) -> Iterator[dict[str, str]]:
+    """Yield what cleaning dropped, and why; of a joined survey light curves, by their own ids.
+
+    Which star such a light curve would have been a piece of is not known, but where a table names its star and that
+    star is there, nothing is missing.
+    """
+    joined = stored.folder.pieces.is_file()
+    folder = pieces_folder(stored.folder) if joined else stored.folder
+    pieces = read_part(stored.folder.pieces, columns=["piece", "star"]) if joined else None
+    there = set() if pieces is None else {*pieces["piece"].to_pylist(), *pieces["star"].to_pylist()}
+    rule = stored_join(Journal(stored.folder.progress, only_read=True)) if joined else None
+    names = rule.star_names() if rule is not None and rule.ids and Path(rule.ids).is_file() else {}
+    for record in whole_records(folder.progress):
+        if record.left_out and isinstance(record.left_out, dict):  # the journal may have been touched by hand
+            found = {
+                name: why for name, why in record.left_out.items() if name not in there and names.get(name) not in there
+            }
+            if found:
+                yield found
+
+
 def classify_part(task: PartToClassify) -> pd.DataFrame:
     """Classify the objects of one part, here or on a worker."""
-    saved = _saved_run(task.run)
+    saved, other = _saved_run(task.run)
     aligned = saved.aligned(read_part(task.features).to_pandas(), task.bands, task.wavelengths)
-    return classify_frame(saved, aligned, task.head)
+    return classify_frame(saved, aligned, task.head, other)
 
 
-def _saved_run(folder: Path) -> SavedRun:
+def _saved_run(folder: Path) -> tuple[SavedRun, OtherForest | None]:
     weights = folder / WEIGHTS_FILE
     return _loaded(folder, weights.stat().st_mtime_ns if weights.is_file() else 0)
 
 
 @lru_cache(maxsize=1)
-def _loaded(run: Path, written: int) -> SavedRun:
+def _loaded(run: Path, written: int) -> tuple[SavedRun, OtherForest | None]:
     """Load a run once for all its parts; one that was written since is another."""
-    return load_run(run)
+    saved = load_run(run)
+    return saved, read_other_forest(run, len(saved.scaler.features))
 
 
-def classify_frame(saved: SavedRun, aligned: pd.DataFrame, head: int) -> pd.DataFrame:
-    """Return each object's probabilities, best class, entropy, disagreement, and a reason where there is none."""
+def classify_frame(saved: SavedRun, aligned: pd.DataFrame, head: int, other: OtherForest | None = None) -> pd.DataFrame:
+    """Return each object's probabilities, best class, doubts, and a reason where there is no class.
+
+    Parameters
+    ----------
+    saved
+        The run that is asked.
+    aligned
+        Features under the run's names.
+    head
+        The number of the run's survey whose own layers are used.
+    other
+        The run's forest for `other_score`, which is missing without it.
+    """
     scaled, usable = saved.scaled(aligned, head)
+    looks_other = other.score(scaled) if other is not None else np.full(len(scaled), np.nan)
     with torch.no_grad():
         opinion = predict_members(saved.model, torch.from_numpy(scaled), head)
     classes = np.array(saved.description.classes, dtype=object)
@@ -225,6 +274,7 @@ def classify_frame(saved: SavedRun, aligned: pd.DataFrame, head: int) -> pd.Data
             **columns,
             ENTROPY: np.where(usable, entropy(mean), np.nan),
             DISAGREEMENT: np.where(usable, opinion.disagreement.numpy(), np.nan),
+            OTHER_SCORE: np.where(usable, looks_other, np.nan),
             REASON: [None if enough else NO_FEATURES for enough in usable],
         }
     )
@@ -232,7 +282,7 @@ def classify_frame(saved: SavedRun, aligned: pd.DataFrame, head: int) -> pd.Data
 
 def _unclassified(saved: SavedRun, left_out: dict[str, str]) -> pd.DataFrame:
     """Return rows for objects that cleaning dropped: an astronomer looks for every star that was given."""
-    numbers = [*map(probability_column, saved.description.classes), ENTROPY, DISAGREEMENT]
+    numbers = [*map(probability_column, saved.description.classes), ENTROPY, DISAGREEMENT, OTHER_SCORE]
     return pd.DataFrame(
         {
             OBJECT_ID: list(left_out),

@@ -18,6 +18,7 @@ from lcdvt.names import DEC, DISAGREEMENT, ENTROPY, IN_DRAW, LABEL, OBJECT_ID, P
 from lcdvt.results.folder import PREDICTIONS_FILE, find_run
 from lcdvt.results.saved import SavedRun, load_run
 from lcdvt.results.suggest_rule import Opinions, Query, choose_stars
+from lcdvt.workspace.answers import AnswerLog, stored_answers
 from lcdvt.workspace.folder import PARTS, read_part
 from lcdvt.workspace.survey import StoredSurvey, open_survey
 
@@ -41,6 +42,8 @@ class SuggestResult:
         Where the table was written, if it was.
     simulated
         Whether the simulator made any of the run's surveys.
+    answered
+        How many stars people have looked at already (`lcdvt label`); none of them is suggested.
     """
 
     run: str
@@ -50,6 +53,7 @@ class SuggestResult:
     stars: pd.DataFrame
     path: Path | None
     simulated: bool
+    answered: int = 0
 
     @property
     def with_label(self) -> int:
@@ -59,7 +63,8 @@ class SuggestResult:
     def to_record(self) -> dict[str, Any]:
         """Return all of it for JSON; null where a position is not known."""
         stars = self.stars.astype(object).where(self.stars.notna(), None).to_dict(orient="records")
-        about = {"run": self.run, "survey": self.survey, "seed": self.seed, "left": self.left}
+        about: dict[str, Any] = {"run": self.run, "survey": self.survey, "seed": self.seed, "left": self.left}
+        about["answered"] = self.answered
         return {**about, "simulated": self.simulated, "path": str(self.path) if self.path else None, "stars": stars}
 
 
@@ -69,6 +74,7 @@ def suggest(
     *,
     per_class: bool = False,
     unlabelled: bool = False,
+    fewer: bool = False,
     out: str | Path | None = None,
     seed: int = 0,
     data: str | Path | None = None,
@@ -76,8 +82,9 @@ def suggest(
 ) -> SuggestResult:
     """Choose the target stars whose labels would help a run most: in doubt, typical of the doubtful, no two alike.
 
-    A star whose label the run has learned from is never suggested, nor one that is known to be of a class which the
-    run does not tell apart. `lcdvt.results.suggest_rule` states the rule.
+    A star whose label the run has learned from is never suggested, nor one that somebody has looked at already (the
+    workspace's answers), nor one that is known to be of a class which the run does not tell apart.
+    `lcdvt.results.suggest_rule` states the rule.
 
     Parameters
     ----------
@@ -89,6 +96,8 @@ def suggest(
         So many of each predicted class, instead of altogether.
     unlabelled
         Leave out stars that have a label in the workspace, which the run may have held back to be scored on.
+    fewer
+        Return fewer stars where fewer are left, instead of refusing.
     out
         Where to write the stars: .parquet, .csv, .fits or .vot; None for nowhere.
     seed
@@ -113,20 +122,24 @@ def suggest(
     predictions = _read_predictions(folder / PREDICTIONS_FILE, classes)
     labels = read_part(stored.folder.objects, [OBJECT_ID, LABEL]).to_pandas().set_index(OBJECT_ID)[LABEL]
     predictions[LABEL] = labels.reindex(predictions[OBJECT_ID]).to_numpy(dtype=object)
-    opinions = _opinions(predictions, classes, unlabelled)
-    _check_left(opinions, classes, n, per_class)
+    answers = stored_answers(stored.name, data)
+    opinions = _opinions(predictions, classes, unlabelled, answers)
+    if not fewer:
+        _check_left(opinions, classes, n, per_class)
+    n = min(n, max(int(opinions.free.sum()), 1)) if fewer else n
 
     def features_of(rows: NDArray[np.int64]) -> NDArray[np.floating]:
         return _scaled_features(saved, stored, predictions[OBJECT_ID].to_numpy(dtype=object)[rows])
 
     chosen = choose_stars(opinions, features_of, n, per_class=per_class, seed=seed)
-    if len(chosen) < n * (len(classes) if per_class else 1):
+    if not fewer and len(chosen) < n * (len(classes) if per_class else 1):
         raise SettingsError(f"n={n}: only {len(chosen)} stars outside the run's labels have features; ask for fewer.")
     stars = _describe(chosen, predictions, opinions, classes, _positions(stored, predictions, chosen))
     if path is not None:
         write_atomically(path, lambda unfinished: write_stars(iter([stars]), unfinished, path.suffix))
     simulated = stored.is_simulated or bool(saved.metrics.get("simulated"))
-    return SuggestResult(folder.name, stored.name, seed, int(opinions.free.sum()), stars, path, simulated)
+    left, answered = int(opinions.free.sum()), len(answers.verdicts())
+    return SuggestResult(folder.name, stored.name, seed, left, stars, path, simulated, answered)
 
 
 def _read_predictions(path: Path, classes: tuple[str, ...]) -> pd.DataFrame:
@@ -138,15 +151,17 @@ def _read_predictions(path: Path, classes: tuple[str, ...]) -> pd.DataFrame:
         raise WorkspaceError(f"{path}: the predictions cannot be read ({reason}); make the run again.") from error
 
 
-def _opinions(predictions: pd.DataFrame, classes: tuple[str, ...], unlabelled: bool) -> Opinions:
-    labelled = predictions[IN_DRAW].to_numpy(dtype=bool)
+def _opinions(predictions: pd.DataFrame, classes: tuple[str, ...], unlabelled: bool, answers: AnswerLog) -> Opinions:
+    # an answer speaks for the stars like it, also before the run is made again with it
+    labelled = predictions[IN_DRAW].to_numpy(dtype=bool) | predictions[OBJECT_ID].isin(answers.labels()).to_numpy()
+    looked_at = predictions[OBJECT_ID].isin(answers.verdicts()).to_numpy()
     label = predictions[LABEL]
     useless = label.notna() if unlabelled else label.notna() & ~label.isin(classes)
     return Opinions(
         probability=predictions[[probability_column(name) for name in classes]].to_numpy(dtype=float),
         disagreement=predictions[DISAGREEMENT].to_numpy(dtype=float),
         labelled=labelled,
-        free=~labelled & ~useless.to_numpy(dtype=bool),
+        free=~labelled & ~looked_at & ~useless.to_numpy(dtype=bool),
     )
 
 

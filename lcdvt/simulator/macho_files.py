@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from lcdvt.catalogs.time_zone import local_from_utc
 from lcdvt.simulator.files import write_file
 from lcdvt.simulator.noise import Measured
 from lcdvt.simulator.observation import Observation
@@ -16,9 +17,8 @@ STARS_PER_TILE = 50
 SEQUENCE_STEP = 30
 FIRST_TILE = 3319
 CLASS_FOLDERS = {"CEPH": "periodic/CEPH", "EB": "periodic/EB", "LPV": "periodic/LPV", "RRL": "periodic/RRL"}
-# The `.mjd` files give each exposure four hours earlier than the archive does (seen in the same
-# exposures of field 1); the archive's times agree with the nights of Mount Stromlo.
-MJD_FILE_OFFSET = -1 / 6
+# The clocks by which the real `.mjd` files give their dates: lcdvt.catalogs.time_zone.
+MJD_FILE_ZONE = "America/New_York"
 
 ARCHIVE_BAND_COLUMNS = (
     "mag", "err", "normsky", "type", "crowd", "chi2", "mpix", "cosmicrf", "amp", "xpix", "ypix", "avesky", "fwhm",
@@ -74,7 +74,8 @@ class MjdFiles(_Tiles):
                 f"{means[band][0]:.3f} {means[band][1]:.3f} {colour[0]:.3f} {colour[1]:.3f}\n"
                 "#MJD Mag Err\n"
             )
-            table = np.stack([observation.visits.mjd + MJD_FILE_OFFSET, measured.mag, measured.err], axis=1)
+            dates = local_from_utc(observation.visits.mjd, MJD_FILE_ZONE)
+            table = np.stack([dates, measured.mag, measured.err], axis=1)
             values = table[measured.seen].ravel().tolist()
             rows = "%.6f %r %r\n" * (len(values) // 3) % tuple(values)
             write_file(folder / f"lc_{field}.{tile}.{sequence}.{band}.mjd", header + rows)

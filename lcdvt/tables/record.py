@@ -27,6 +27,7 @@ def to_record(table: ResultTable) -> dict[str, Any]:
         "simulated": circumstances.simulated,
         "folds": circumstances.folds,
         "left_out": list(circumstances.left_out),
+        "answers": dict(circumstances.answers),
         "sources": list(circumstances.sources),
         "target": circumstances.target,
         "classes": list(circumstances.classes),
@@ -106,6 +107,7 @@ def from_record(record: Mapping[str, Any], where: str) -> ResultTable:
             # the first tables of version 1 do not say, and had none
             folds=record.get("folds", False),
             left_out=tuple(record.get("left_out", ())),
+            answers=record.get("answers", {}),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise LcdvtError(f"{where} is not a table that lcdvt wrote ({error}): make it again.") from error

@@ -4,7 +4,7 @@ Here is what a table says. How it looks in each format is in `lcdvt.tables.forma
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from lcdvt.errors import LcdvtError
@@ -42,6 +42,8 @@ class Circumstances:
     left_out
         Classes that were not asked for, or have labels on one side only: their objects took part without a label and
         were not scored.
+    answers
+        Of the target labels in each draw, how many of each class people gave by `lcdvt label`.
     """
 
     sources: tuple[str, ...]
@@ -54,6 +56,7 @@ class Circumstances:
     simulated: bool
     folds: bool = False
     left_out: tuple[str, ...] = ()
+    answers: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -226,6 +229,12 @@ def _notes(scores: Sequence[RowScores], circumstances: Circumstances, has_publis
         how += f", {circumstances.members} members each"
     notes.append(f"F1 in percent on {target}objects whose label was {unseen}; {how}.")
     notes.append(f"{labels}: {_label_counts(circumstances)}.")
+    if circumstances.answers:
+        given = ", ".join(f"{name} {count}" for name, count in circumstances.answers.items())
+        notes.append(
+            f"Among them {sum(circumstances.answers.values())} answers of people who were asked ({given}): learned "
+            "from in every draw, and no such star is scored."
+        )
     total = sum(circumstances.class_mix.values())
     mix = ", ".join(f"{name} {count} ({100 * count / total:.1f} %)" for name, count in circumstances.class_mix.items())
     notes.append(f"Class mix of {'the target' if target else circumstances.target}: {mix}.")

@@ -6,24 +6,30 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
 from lcdvt.catalogs.reading.file_list import InputFile
 from lcdvt.catalogs.reading.files import absolute_name
 from lcdvt.disk.atomic import writable, write_text
-from lcdvt.disk.checksums import file_checksum
+from lcdvt.disk.checksums import checksum, file_checksum
 from lcdvt.disk.locks import alone, no_writer
 from lcdvt.errors import WorkspaceError
 from lcdvt.features.config import FeatureConfig
-from lcdvt.workspace.folder import OBJECTS_FILE
 
 JOURNAL_VERSION: Final = 1
 """Raised when the journal's form changes, so that an old lcdvt refuses it."""
 JOURNAL_FILE: Final = "journal.jsonl"
 LOCK_FILE: Final = "lock"
+_SUMS, _SUM = "sums", "sum"
+"""In the first line: every line ends with its checksum; and the name of that."""
 ANEW: Final = "use force=True to ingest it again from the beginning"
+REPLACED: Final = "replaced by a newer reading"
+"""Why the epochs of an object that was read again are no longer where they were."""
 
 
 @dataclass
@@ -32,7 +38,10 @@ class PartRecord:
 
     number: int
     finished_inputs: list[list[Any]]
-    """Path, size and modification time of each input that is done with this batch; `Journal` keeps none in memory."""
+    """Path, size, modification time and checksum of each input that is done with this batch.
+
+    `Journal` keeps none of them in memory; an early version of lcdvt wrote no checksum.
+    """
     stream: list[Any] | None
     """For a batch cut from a large file or archive: the input, and how many batches of it are done."""
     files: int
@@ -43,6 +52,8 @@ class PartRecord:
     dropped_epochs: dict[str, int]
     dropped_objects: dict[str, int]
     feature_gaps: dict[str, int] = field(default_factory=dict)
+    notes: dict[str, int] = field(default_factory=dict)
+    """What else is to be known of what was read, with how many light curves or epochs it is about."""
     problems: list[str] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
     """Each object that cleaning dropped, and why; not kept in memory either."""
@@ -50,6 +61,14 @@ class PartRecord:
     """Bytes of each file of the part."""
     checksums: dict[str, str] = field(default_factory=dict)
     """Checksum of each file of the part."""
+    incomplete: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Objects of which some file could not be read: which, and why. An empty entry ends an earlier one."""
+    read_again: list[str] = field(default_factory=list)
+    """Inputs that were read before, when they were others: what was said of them then no longer holds."""
+    replaced: dict[str, list[int]] = field(default_factory=dict)
+    """How many objects and epochs left each older part, because they were read again and are in this one."""
+    rewritten: dict[str, list[Any]] = field(default_factory=dict)
+    """Files of older parts without what left them: size, checksum, and the name under which each waits."""
 
 
 def input_key(file: InputFile) -> list[Any]:
@@ -95,9 +114,15 @@ class Journal:
         self.records: list[PartRecord] = []
         """Without what grows with the input: `whole_records` reads that."""
         self._finished: set[bytes] = set()
+        self.incomplete: dict[str, dict[str, str]] = {}
+        """Objects of which some file could not be read: object -> file -> why."""
+        self.waiting: dict[str, str] = {}
+        """Files that are to be replaced by others, which wait under these names."""
         self.files: dict[str, WrittenFile] = {}
         """Every file that was written, by its path in the survey's folder; the last writing counts."""
         self.completed = False
+        self._has_sums = False
+        """An early version wrote lines without checksums; such a journal goes on so."""
         if self.path.exists():
             self._read(only_read)
 
@@ -108,7 +133,7 @@ class Journal:
                 try:
                     if not line.endswith(b"\n"):
                         break
-                    self._take(json.loads(line))
+                    self._take(self._checked(line))
                 except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
                     # A kill tears the last line only. To go on from here would throw away parts that are whole.
                     raise WorkspaceError(
@@ -117,6 +142,14 @@ class Journal:
                 good += len(line)
         if not only_read and good < self.path.stat().st_size:
             os.truncate(self.path, good)
+
+    def _checked(self, line: bytes) -> dict[str, Any]:
+        """Return a line's content; where lines end with their own checksum it must be right."""
+        content: dict[str, Any] = json.loads(line)
+        self._has_sums = self._has_sums or bool(content.get(_SUMS))
+        if self._has_sums and line != _summed(line[: -len(_summed(b"{}")) + 1] + b"}"):
+            raise ValueError("its checksum is another")
+        return content
 
     def _take(self, line: dict[str, Any]) -> None:
         if "settings" in line:
@@ -131,27 +164,40 @@ class Journal:
         elif "plan" in line:
             self.batch_objects, self.completed = line["plan"]["batch_objects"], False
         elif "completed" in line:
-            self.completed = True
+            self.completed = bool(line["completed"])
+        elif "touched" in line:
+            self._finished.add(_digest(line["touched"]))
         elif "files" in line:
             self.files |= {name: WrittenFile(*values) for name, values in line["files"].items()}
         else:
             record = PartRecord(**line["batch"])
-            self._finished.update(map(_digest, record.finished_inputs))
+            self._finished.update(_digest(key[:3]) for key in record.finished_inputs)
             self._take_record(record)
 
     def _take_record(self, record: PartRecord) -> None:
-        self.records.append(replace(record, finished_inputs=[], left_out={}))
+        if record.replaced or record.read_again:
+            for earlier in self.records:
+                _forget_what_was_read_again(earlier, record)
+        self.records.append(replace(record, finished_inputs=[], left_out={}, incomplete={}, rewritten={}))
         self.files |= {name: WrittenFile(size, record.checksums.get(name, "")) for name, size in record.sizes.items()}
+        self.files |= {name: WrittenFile(size, crc) for name, (size, crc, _) in record.rewritten.items()}
+        self.waiting |= {name: waits for name, (_, _, waits) in record.rewritten.items()}
+        for object_id, files in record.incomplete.items():
+            if files:
+                self.incomplete[object_id] = files
+            else:
+                self.incomplete.pop(object_id, None)
 
     def _append(self, line: dict[str, Any]) -> None:
         with writable(self.folder), self.path.open("ab") as journal:
-            journal.write(json.dumps(line).encode() + b"\n")
+            journal.write(_with_sum(line) if self._has_sums else json.dumps(line).encode() + b"\n")
 
     def begin(self, settings: dict[str, Any]) -> None:
         """Write the settings once, when the survey is new."""
         if self.settings is None:
             self.settings = json.loads(json.dumps(settings))  # as they will be read back: tuples become lists
-            self._append({"journal": JOURNAL_VERSION, "settings": self.settings})
+            self._has_sums = True
+            self._append({"journal": JOURNAL_VERSION, _SUMS: True, "settings": self.settings})
 
     def change(self, **settings: Any) -> None:
         """Record a setting that was changed later, as features are by `lcdvt extract`."""
@@ -161,8 +207,11 @@ class Journal:
     def restart(self, **settings: Any) -> None:
         """Forget all parts but keep the settings, some of them changed; all at once, so that a kill loses neither."""
         self.settings = (self.settings or {}) | json.loads(json.dumps(settings))
-        write_text(self.path, json.dumps({"journal": JOURNAL_VERSION, "settings": self.settings}) + "\n")
+        self._has_sums = True
+        header = {"journal": JOURNAL_VERSION, _SUMS: True, "settings": self.settings}
+        write_text(self.path, _with_sum(header).decode())
         self.records, self.files, self.batch_objects, self.completed = [], {}, None, False
+        self.incomplete, self.waiting = {}, {}
         self._finished.clear()
 
     def note_files(self, files: Mapping[str, WrittenFile]) -> None:
@@ -177,7 +226,8 @@ class Journal:
         for name, written in self.files.items():
             # An early version's features may have been computed again without a note of it.
             known = written.checksum or not name.startswith("features")
-            if known and name != OBJECTS_FILE and not written.has_its_size(root / name):
+            is_part = "/" in name  # the other files are written again by every ingest
+            if known and is_part and not written.has_its_size(root / name):
                 raise WorkspaceError(
                     f"{root / name} is missing or damaged: run the same command with repair=True to rebuild it, "
                     "or with force=True to ingest everything again."
@@ -195,6 +245,12 @@ class Journal:
         self._append({"batch": vars(record)})
         self._take_record(record)
 
+    def reopen(self) -> None:
+        """Record that files outside the parts are about to be written again."""
+        if self.completed:
+            self._append({"completed": False})
+            self.completed = False
+
     def complete(self) -> None:
         """Record that every input of the plan is done."""
         if not self.completed:
@@ -203,7 +259,31 @@ class Journal:
 
     def was_finished(self, file: InputFile) -> bool:
         """Say whether the input was done when the journal was opened."""
-        return bool(self._finished) and _digest(input_key(file)) in self._finished
+        if not self._finished:
+            return False
+        key = input_key(file)
+        return _digest(key) in self._finished or self._has_same_bytes(file, key)
+
+    def _has_same_bytes(self, file: InputFile, key: list[Any]) -> bool:
+        """Say whether only the date of an input is another: its bytes are not read as light curves again."""
+        path, size, _ = key
+        known = {version.checksum for version in self._versions.of(path) if version.size == size and version.checksum}
+        try:
+            if not known or file_checksum(file.path) not in known:
+                return False
+        except OSError:  # it cannot be read: whoever reads it as a light curve says so
+            return False
+        self._append({"touched": key})
+        self._finished.add(_digest(key))
+        return True
+
+    def was_read(self, file: InputFile) -> bool:
+        """Say whether an input of this path was done when the journal was opened, with these or other bytes."""
+        return bool(self._finished) and bool(self._versions.of(input_key(file)[0]))
+
+    @cached_property
+    def _versions(self) -> "_InputVersions":
+        return _InputVersions(self.folder)
 
     def stream_progress(self) -> dict[tuple[Any, ...], int]:
         """Return how many batches of each large file or archive are done."""
@@ -213,7 +293,7 @@ class Journal:
         """Add up what all batches did."""
         counted = ("files", "files_skipped", "objects", "epochs_read", "epochs")
         totals: dict[str, Any] = {key: sum(getattr(record, key) for record in self.records) for key in counted}
-        for key in ("dropped_epochs", "dropped_objects", "feature_gaps"):
+        for key in ("dropped_epochs", "dropped_objects", "feature_gaps", "notes"):
             sums: Counter[str] = Counter()
             for record in self.records:
                 sums.update(getattr(record, key))
@@ -245,6 +325,62 @@ def whole_records(folder: Path) -> Iterator[PartRecord]:
                     yield PartRecord(**batch)
             except (ValueError, TypeError, AttributeError, RecursionError):  # torn by a kill: `Journal` cuts it off
                 return
+
+
+def _with_sum(line: dict[str, Any]) -> bytes:
+    """Return a line of the journal that ends with the checksum of what stands before."""
+    return _summed(json.dumps(line).encode())
+
+
+def _summed(text: bytes) -> bytes:
+    return text[:-1] + f', "{_SUM}": "{checksum(text)}"}}\n'.encode()
+
+
+class _InputVersions:
+    """Which inputs were read, as they were then; 32 bytes each, loaded only when some input is not as before."""
+
+    def __init__(self, folder: Path):
+        kinds = [("path", np.uint64), ("size", np.int64), ("checksum", "S16")]
+        known = (
+            (_path_hash(path), size, (rest[1] if len(rest) > 1 else "").encode())
+            for record in whole_records(folder)
+            for path, size, *rest in record.finished_inputs
+        )
+        self._sorted = np.sort(np.fromiter(known, dtype=kinds), order="path")
+
+    def of(self, path: str) -> list[WrittenFile]:
+        """Return size and checksum of each version of an input."""
+        wanted = np.uint64(_path_hash(path))
+        first, behind = (np.searchsorted(self._sorted["path"], wanted, side=side) for side in ("left", "right"))
+        return [WrittenFile(int(size), crc.decode()) for _, size, crc in self._sorted[first:behind]]
+
+
+def _path_hash(path: str) -> int:
+    return int.from_bytes(blake2b(path.encode("utf-8", "surrogateescape"), digest_size=8).digest(), "little")
+
+
+def _forget_what_was_read_again(earlier: PartRecord, record: PartRecord) -> None:
+    """Take from an earlier part's record what a later one says again."""
+    objects, epochs = record.replaced.get(str(earlier.number), (0, 0))
+    if objects:
+        earlier.objects -= objects
+        earlier.epochs -= epochs
+        earlier.dropped_epochs[REPLACED] = earlier.dropped_epochs.get(REPLACED, 0) + epochs
+    if not record.read_again:
+        return
+    if earlier.stream is not None and earlier.stream[0][0] in record.read_again:
+        is_older = record.stream is None or earlier.stream[0] != record.stream[0]
+        if is_older:
+            earlier.files = earlier.files_skipped = 0
+            earlier.problems = []
+    elif earlier.problems:
+        outdated = {
+            name: [problem for problem in earlier.problems if problem.startswith((f"{name}:", f"{name} "))]
+            for name in record.read_again
+        }
+        gone = {problem for problems in outdated.values() for problem in problems}
+        earlier.files_skipped -= min(sum(map(bool, outdated.values())), earlier.files_skipped)
+        earlier.problems = [problem for problem in earlier.problems if problem not in gone]
 
 
 def _digest(key: Sequence[Any]) -> bytes:

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lcdvt.errors import SettingsError, WorkspaceError
-from lcdvt.names import BAND, MAG, MAG_ERR, MJD
+from lcdvt.names import BAND, FLUX, FLUX_ERR, MAG, MAG_ERR, MJD
 
 if TYPE_CHECKING:
     from astropy.timeseries import TimeSeries
@@ -27,15 +27,15 @@ class LightCurve:
     object_id, survey
         The star, and the survey's name in the workspace.
     epochs
-        One row for each epoch: band, mjd, mag, mag_err.
+        One row for each epoch: band, mjd, mag, mag_err; flux and flux_err, too, where the survey gives fluxes.
     nanometres
         Wavelengths of the survey's bands, blue to red; NaN where not known.
     period
         Days, as the survey's features have it; None where they have none.
     label
         The star's class in the workspace; None where nobody knows.
-    time_scale, citation
-        The scale of its times, and what to cite.
+    time_scale, flux_unit, citation
+        The scale of its times, the unit of its fluxes, and what to cite.
     """
 
     object_id: str
@@ -45,6 +45,7 @@ class LightCurve:
     period: float | None = None
     label: str | None = None
     time_scale: str = field(default="utc", repr=False)
+    flux_unit: str = field(default="", repr=False)
     citation: str = field(default="", repr=False)
 
     def __len__(self) -> int:
@@ -97,6 +98,10 @@ class LightCurve:
         series[BAND] = self.epochs[BAND].to_numpy().astype(str)
         series[MAG] = self.epochs[MAG].to_numpy() * u.mag
         series[MAG_ERR] = self.epochs[MAG_ERR].to_numpy() * u.mag
+        if FLUX in self.epochs:
+            unit = u.Unit(self.flux_unit, parse_strict="silent")
+            for column in (FLUX, FLUX_ERR):
+                series[column] = self.epochs[column].to_numpy(dtype=float) * unit
         return series
 
     def _title(self) -> str:

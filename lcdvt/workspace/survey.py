@@ -49,8 +49,13 @@ class StoredSurvey:
     @property
     def is_simulated(self) -> bool:
         """Whether the simulator made it: every figure from it is then marked so."""
+        return bool(self.ingested.get("simulated"))
+
+    @property
+    def ingested(self) -> dict[str, Any]:
+        """What the ingest read, dropped and could not read: the content of ingest.json."""
         try:
-            return bool(read_json_object(self.folder.summary).get("simulated"))
+            return read_json_object(self.folder.summary)
         except (OSError, ValueError) as error:
             raise WorkspaceError(
                 f"{self.folder.summary} cannot be read ({error}): run the same `lcdvt ingest` again to write it."
@@ -92,7 +97,8 @@ class StoredSurvey:
             nanometres=self.survey.nanometres,
             period=self._value_of(self.folder.features, object_id, PERIOD),
             label=self._value_of(self.folder.objects, object_id, LABEL),
-            time_scale=self.survey.time.scale,
+            time_scale=self.survey.time.stored_scale,
+            flux_unit=self.survey.flux_unit,
             citation=self.survey.citation,
         )
 

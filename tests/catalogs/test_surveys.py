@@ -1,5 +1,7 @@
 """Surveys as data: built in, described by a user, wrongly described, and told from their files."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -173,3 +175,38 @@ def test_a_survey_s_own_names_come_before_its_scheme():
 
 def test_a_zero_point_of_dates_is_said_with_all_its_digits() -> None:
     assert find_survey("asas").time.describe().startswith("HJD − 2450000 (")
+
+
+def test_the_docs_table_of_dates_has_every_survey_with_its_source():
+    docs = Path(__file__).parents[2] / "docs"
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import make_surveys; print(make_surveys.table_of_dates())"
+    answer = subprocess.run([sys.executable, "-c", code, str(docs)], capture_output=True, encoding="utf-8", check=True)
+    rows = {line.split("`")[1]: line for line in answer.stdout.splitlines()[2:]}
+    assert list(rows) == list(builtin_names())
+    assert "JD (utc); HJD" not in rows["asassn"]
+    assert "HJD (utc); JD (utc)" in rows["asassn"]
+    assert rows["gaia-alerts"].split(" | ")[2].startswith("as in the files: JD (tcb)")
+    for name, row in rows.items():
+        assert find_survey(name).time.source in row
+
+
+def test_show_and_the_page_of_a_survey_say_the_same(tmp_path):
+    from typer.testing import CliRunner
+
+    from lcdvt.catalogs.facts import facts
+    from lcdvt.cli.main import app
+
+    docs = Path(__file__).parents[2] / "docs"
+    code = (
+        "import sys, pathlib; sys.path.insert(0, sys.argv[1]); import make_surveys; "
+        "make_surveys.write(pathlib.Path(sys.argv[2]))"
+    )
+    subprocess.run([sys.executable, "-c", code, str(docs), str(tmp_path)], check=True)
+    assert {path.stem for path in (tmp_path / "surveys").glob("*.md")} == set(builtin_names())
+    for survey in builtin_surveys():
+        assert survey.archive and survey.know and survey.citation, survey.name
+        page = (tmp_path / "surveys" / f"{survey.name}.md").read_text(encoding="utf-8")
+        shown = CliRunner(env={"COLUMNS": "4000"}).invoke(app, ["surveys", "show", survey.name]).stdout
+        for _, words in facts(survey):
+            assert " ".join(words.split()) in " ".join(shown.split())
+            assert words.replace("|", "&#124;").replace("<", "&lt;") in page

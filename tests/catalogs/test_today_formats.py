@@ -2,12 +2,14 @@
 
 import io
 import math
+import statistics
 from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from helpers import today_files
 from helpers.today_files import (
     GAIA_WIDE_COLUMNS,
     asas_text,
@@ -22,7 +24,8 @@ from helpers.today_files import (
     sky_patrol_text,
     ztf_csv_text,
 )
-from hypothesis import given
+from helpers.today_surveys import in_the_file_s_time
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lcdvt
@@ -59,9 +62,10 @@ def read(content: str | bytes, name: str, survey: str) -> EpochBlock:
     table = peek(head, content)
     claims = [found for found in builtin_surveys() if isinstance(match_survey(found, name, head, table), Match)]
     assert [found.name for found in claims] == [survey]
-    curves = read_file(claims[0], content, name)
+    survey_as_written = in_the_file_s_time(claims[0])
+    curves = read_file(survey_as_written, content, name)
     assert curves.problems == []
-    return block_from_raw(claims[0], curves)
+    return block_from_raw(survey_as_written, curves)
 
 
 def same(block: EpochBlock, expected: list[tuple[float, ...]]) -> None:
@@ -73,7 +77,12 @@ def same(block: EpochBlock, expected: list[tuple[float, ...]]) -> None:
 
 
 def in_magnitudes(rows: list[tuple[float, ...]], zero_point: float) -> list[tuple[float, ...]]:
-    return sorted((t, zero_point - 2.5 * math.log10(f), POGSON * e / f) for t, f, e in rows if f > 0)
+    """Asinh magnitudes, softened by the median error."""
+    b = statistics.median(e for _, _, e in rows)
+    return sorted(
+        (t, zero_point - POGSON * (math.asinh(f / 2 / b) + math.log(b)), POGSON * e / math.hypot(f, 2 * b))
+        for t, f, e in rows
+    )
 
 
 @given(rows)
@@ -144,9 +153,9 @@ def test_pan_starrs_fluxes(rows):
     rows = [(t, f * 1e-6, e * 1e-6) for t, f, e in rows]
     block = read(mast_text([*rows, (60001.0, -999.0, -999.0)]), "detections.csv", "ps1")
     same(block, in_magnitudes(rows, 8.90))
-    negative = sum(flux <= 0 for _, flux, _ in rows)
-    assert block.dropped_epochs["flux zero or negative, without a magnitude"] == negative
-    assert block.dropped_epochs["missing value or sentinel"] == 1
+    assert block.dropped_epochs == {"missing value or sentinel": 1}
+    stored = sorted(zip(block.mjd, *block.fluxes(), strict=True))
+    assert stored == [pytest.approx(row, rel=1e-9, abs=1e-15) for row in sorted(rows)]
 
 
 @given(rows)
@@ -215,8 +224,10 @@ def test_rubin_tables(columns):
     position = {"ra": [1.0, 1.0, 2.0], "dec": [3.0, 3.0, 4.0]}
     block = read(parquet(table | position), "table.parquet", "lsst")
     assert [one.object_id for one in block.objects] == ["169645854020337671", "169645854020337672"]
-    assert block.mag.tolist() == pytest.approx([31.4 - 7.5, 31.4 - 5.0])
-    assert block.dropped_epochs == {"flux zero or negative, without a magnitude": 1}
+    assert block.fluxes()[0].tolist() == pytest.approx([1000.0, -5.0, 100.0])
+    assert block.mag[[0, 2]].tolist() == pytest.approx([31.4 - 7.5, 31.4 - 5.0], abs=0.011)  # nearly the usual ones
+    assert block.mag[1] == pytest.approx(31.4 - POGSON * (math.asinh(-5 / 20) + math.log(10)))
+    assert block.dropped_epochs == {}
 
 
 def test_lists_of_different_lengths_are_refused_in_a_sentence():
@@ -258,7 +269,10 @@ def test_rubin_s_forced_sources_find_their_dates_in_the_table_of_visits(on, tabl
     result = lcdvt.ingest(tmp_path / "in", clean="none", features="none", jobs=1)
     assert result.problems == []
     (epochs,) = lcdvt.open_survey("lsst").iter_epochs()
-    assert epochs[["object_id", "band", "mjd"]].to_numpy().tolist() == [["1", "g", 60982.5], ["1", "r", 60982.25]]
+    assert epochs[["object_id", "band"]].to_numpy().tolist() == [["1", "g"], ["1", "r"]]
+    from_tai = 32.184 / 86400  # without a position, dates stay at the Earth
+    assert epochs["mjd"].tolist() == pytest.approx([60982.5 + from_tai, 60982.25 + from_tai], abs=1e-7)
+    assert result.totals["notes"] == {"light curves without a position: dates at the Earth, not barycentric": 2}
     assert result.totals["dropped_epochs"] == {"missing value or sentinel": 1}
 
 
@@ -287,3 +301,52 @@ def test_a_large_file_in_pieces_gives_what_it_gives_whole(tmp_path, workspace, m
         epochs[size] = table.sort_values(["object_id", "mjd"]).to_numpy().tolist()
     assert epochs[1 << 30] == epochs[1 << 10]
     assert len(epochs[1 << 10]) == 2500
+
+
+READ_BACK = {
+    "catalina csv": ("catalina", "any.csv", today_files.catalina_text),
+    "catalina .dat": ("catalina", "/x/1132023090438.dat", today_files.bare_text),
+    "ptf csv": ("ptf", "any.csv", today_files.ptf_text),
+    "sky patrol 2": ("asassn", "455267102087-light-curves.csv", today_files.sky_patrol_2_text),
+    "alerce csv": ("ztf-alerts", "any.csv", today_files.alerce_text),
+    "antares csv": ("ztf-alerts", "/x/ZTF19aaxqsbn.csv", today_files.antares_text),
+    "ztf votable": ("ztf", "any.xml", today_files.ztf_votable_text),
+}
+
+
+@pytest.mark.parametrize("name", READ_BACK)
+@settings(max_examples=30)
+@given(rows=rows)
+def test_what_is_written_is_read_back_without_what_is_flagged(name, rows):
+    survey, file, write = READ_BACK[name]
+    rows = [(t - 1, m, e) for t, m, e in rows]  # bare columns are told by a date before 60000
+    block = read(write(rows), file, survey)
+    same(block, distinct(rows))
+    assert len(block.objects) == 1
+
+
+@settings(max_examples=30)
+@given(fluxes)
+def test_atlas(rows):
+    block = read(today_files.atlas_text(rows), "job1.txt", "atlas")
+    same(block, in_magnitudes(rows, 23.9))
+    assert [(one.object_id, one.ra, one.dec) for one in block.objects] == [("job1", 10.5, -20.25)]
+
+
+@settings(max_examples=30)
+@given(rows)
+def test_stripe_82(rows):
+    rows = [(t - 1, m, e) for t, m, e in rows]  # told by a date before 60000
+    block = read(today_files.sdss_text(rows), "4099.dat", "sdss-s82")
+    bands = {band: number for number, band in enumerate("ugriz")}
+    expected = distinct([(t + n * 0.001, m - n, e) for t, m, e in rows for n in bands.values() if n])
+    found = sorted(zip(block.mjd, block.mag, block.err, strict=True))
+    assert found == [pytest.approx(row, abs=2e-5) for row in expected]
+    assert "u" not in {block.bands[number] for number in block.segment_band}
+
+
+@settings(max_examples=30)
+@given(rows)
+def test_gaia_alerts_have_one_error_for_all(rows):
+    block = read(today_files.gaia_alert_text(rows), "any.csv", "gaia-alerts")
+    same(block, distinct([(t, m, 0.02) for t, m, _ in rows]))

@@ -52,7 +52,7 @@ def first(data: Path, kind: str) -> Path:
 def test_a_sound_workspace_has_no_findings(sound):
     survey, run = lcdvt.verify(data=sound)
     assert (survey.kind, survey.name, survey.objects, survey.findings) == ("survey", "eros", 45, [])
-    assert survey.files == 10, "three parts of epochs, features and objects, and the table of all objects"
+    assert survey.files == 12, "three parts of epochs, features and objects, all objects, the description, the summary"
     assert (run.kind, run.name, run.findings) == ("run", "old", [])
     assert lcdvt.verify("old", data=sound) == [run]
     assert lcdvt.verify(sound / "eros") == [survey]

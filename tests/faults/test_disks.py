@@ -55,7 +55,7 @@ def small_disk(folder: Path, size: int) -> Iterator[SmallDisk]:
     try:
         yield SmallDisk(folder)
     finally:
-        subprocess.run(["umount", folder], check=True)
+        subprocess.run(["umount", "--lazy", folder], check=True)  # this process may still have a table of it mapped
 
 
 @pytest.fixture(scope="module")
@@ -129,3 +129,46 @@ def test_two_ingests_of_one_survey_at_once(surveys, tmp_path):
     assert first.returncode == 0, output
     assert "another process is writing" in said, "the first ingest was too quick to meet the second"
     assert lcdvt.open_survey("hits", tmp_path).features().equals(lcdvt.open_survey("new", surveys).features())
+
+
+QUICK = ["--members", 1, "--repeats", 1, "--steps", 4, "--preset", "tied", "--rows", "forest-target", "--jobs", 1]
+
+
+def writing_verbs(data: Path, out: Path, raw: Path) -> list[list[object]]:
+    """Every verb that writes, on a workspace with a run called `mine`."""
+    surveys = ["--source", "old", "--target", "new", "--labels", "20%"]
+    return [
+        ["simulate", "hits", out / "sky", "--objects", 3],
+        ["ingest", raw, "--name", "third", "--data", data, "--jobs", 1, "--features", "Mean"],
+        ["extract", "new", "--features", "Mean,Std", "--data", data, "--jobs", 1],
+        ["train", "--survey", "new", "--labels", "20%", *QUICK, "--name", "trained", "--data", data],
+        ["transfer", *surveys, *QUICK, "--name", "again", "--data", data],
+        ["ensemble", *surveys, *QUICK, "--name", "many", "--data", data],
+        ["predict", "mine", "new", "--out", out / "stars.csv", "--data", data],
+        ["suggest", "mine", "--n", 3, "--out", out / "next.csv", "--data", data],
+        ["doubt", "mine", "--out", out / "doubts.csv", "--data", data],
+        ["report", "mine", "--out", out / "report.html", "--data", data],
+        ["surveys", "new", "mine", next(raw.rglob("*.dat")), "--out", out / "mine.toml"],
+        ["verify", "--data", data, "--json", out / "verify.json"],
+        ["runs", "show", "mine", "--data", data, "--json", out / "run.json"],
+        ["features", "--json", out / "features.json"],
+        ["doctor", "--data", data, "--json", out / "doctor.json"],
+    ]
+
+
+@pytest.mark.parametrize("trouble", ["No space left", "Read-only file system"])
+def test_every_verb_says_in_a_sentence_that_it_cannot_write(surveys, tmp_path, lcdvt_here, trouble):
+    with small_disk(tmp_path / "small", 64 << 20) as disk:
+        data = disk.folder / "data"
+        shutil.copytree(surveys, data)
+        lcdvt_here(*TRANSFER, "--name", "mine", "--data", data)
+        before = {path: path.read_bytes() for path in data.rglob("*") if path.is_file()}
+        disk.fill() if trouble == "No space left" else disk.make_read_only()
+        for command in writing_verbs(data, disk.folder, surveys.parent / "raw" / "new"):
+            answer = lcdvt_here(*command)
+            assert answer.returncode == 2, (command, answer)
+            assert trouble in answer.stderr, (command, answer)
+            assert "Traceback" not in answer.stderr
+        changed = [path for path, content in before.items() if path.read_bytes() != content and path.stat().st_size]
+        assert not changed
+        assert not list(disk.folder.glob("*.csv")) + list(disk.folder.glob("*.json")) + list(disk.folder.glob("*.html"))

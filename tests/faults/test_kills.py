@@ -1,4 +1,7 @@
-"""Forty SIGKILLs at random moments: the same command goes on, and ends with the values of an unhurt one."""
+"""SIGKILLs at random moments, workers included: the same command goes on, and ends with the values of an unhurt one.
+
+Every step of every verb is tried in test_every_step.py, in one process; here are whole commands with their workers.
+"""
 
 import json
 import shutil
@@ -64,7 +67,7 @@ def test_ingest(tmp_path, kind):
     data.mkdir()
     killer = Killer(data, 1, lambda: nothing_but_interrupted(data))
     command = ["ingest", tmp_path / "raw", "--features", "Mean,Std,PeriodLS,CAR_sigma", "--jobs", 2]
-    killer.run(6, *command, "--data", data)
+    killer.run(3, *command, "--data", data)
     finish(*command, "--data", data)
     finish(*command, "--data", tmp_path / "whole")
     same_tables(data, tmp_path / "whole")
@@ -92,7 +95,7 @@ def test_ingest_that_joins_and_grows(tmp_path):
         assert set(lcdvt.open_survey("ztf", data).features()["object_id"]) == set(stars["object_id"])
 
     command = ["ingest", tmp_path / "raw", "--join-radius", "1arcsec", "--features", "Mean,PeriodLS", "--jobs", 2]
-    Killer(data, 5, whole_or_absent).run(4, *command, "--data", data)
+    Killer(data, 5, whole_or_absent).run(2, *command, "--data", data)
     finish(*command, "--data", data)
     finish(*command, "--data", whole)
     # The parts that were read differ, because the files came in two lots; the stars do not.
@@ -118,7 +121,7 @@ def test_extract(surveys, tmp_path):
         assert len(features) == len(lcdvt.open_survey("new", data).objects())
         assert features.shape[1] in (2, lcdvt.open_survey("new", surveys).features().shape[1])
 
-    Killer(data, 2, all_or_nothing).run(8, "extract", "new", "--data", data, "--jobs", 2)
+    Killer(data, 2, all_or_nothing).run(3, "extract", "new", "--data", data, "--jobs", 2)
     finish("extract", "new", "--data", data)
     assert lcdvt.open_survey("new", data).features().equals(lcdvt.open_survey("new", surveys).features())
     (checked,) = lcdvt.verify("new", data=data)
@@ -134,7 +137,7 @@ def test_ensemble(surveys, run, tmp_path):
         assert all(checked.is_sound for checked in lcdvt.verify(data=data))
 
     is_done = (data / "runs" / "whole").exists
-    Killer(data, 3, no_half_run, is_done).run(6, *ENSEMBLE, "--data", data, "--name", "whole")
+    Killer(data, 3, no_half_run, is_done).run(3, *ENSEMBLE, "--data", data, "--name", "whole")
     finish(*ENSEMBLE, "--data", data, "--name", "whole", "--force")
     same_tables(data / "runs" / "whole", run)
     for name in ("weights.safetensors", "scaler.json"):
@@ -153,6 +156,6 @@ def test_predict(surveys, run, tmp_path):
 
     # The light curves are read in a temporary folder; beside the output it can be watched.
     target = ["--out", tmp_path / "out" / "stars.parquet", "--force"]
-    Killer(tmp_path / "out", 4, whole_or_absent, TMPDIR=str(tmp_path / "out")).run(6, *command, *target)
+    Killer(tmp_path / "out", 4, whole_or_absent, TMPDIR=str(tmp_path / "out")).run(3, *command, *target)
     finish(*command, *target)
     assert pq.read_table(tmp_path / "out" / "stars.parquet") == pq.read_table(tmp_path / "whole.parquet")

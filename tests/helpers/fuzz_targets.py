@@ -32,7 +32,7 @@ from lcdvt.catalogs.reading.reader import read_file
 from lcdvt.catalogs.registry import builtin_toml, find_survey
 from lcdvt.catalogs.survey import Survey
 from lcdvt.catalogs.survey_toml import survey_from_toml
-from lcdvt.epochs.block import block_from_raw, check_epochs
+from lcdvt.epochs.block import block_from_raw, check_epochs, epochs_schema
 from lcdvt.epochs.clean import clean, find_rule
 from lcdvt.errors import LcdvtError
 from lcdvt.ingestion.labels import load_catalogue
@@ -76,6 +76,7 @@ def _to_epochs(survey: Survey, content: bytes, name: str) -> None:
     clean(block, find_rule(survey.clean, "fuzz"))
     table = block.to_arrow()
     check_epochs(table.cast(pa.schema([pa.field(f.name, _plain(f.type)) for f in table.schema])), name)
+    assert table.column_names == epochs_schema(survey).names
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
@@ -119,6 +120,14 @@ def _today_targets() -> Iterator[Target]:
         "ipac table": ("neowise", "x.tbl", today_files.neowise_text(LONG)),
         "ztf forced": ("ztf-forced", "x.txt", today_files.forced_text(flux)),
         "lasair json": ("lsst", "x.json", today_files.lasair_text(flux)),
+        "atlas text": ("atlas", "x.txt", today_files.atlas_text(flux)),
+        "crts csv": ("catalina", "x.csv", today_files.catalina_text(LONG)),
+        "ptf csv": ("ptf", "x.csv", today_files.ptf_text(LONG)),
+        "stripe 82": ("sdss-s82", "4099.dat", today_files.sdss_text(LONG)),
+        "sky patrol 2 csv": ("asassn", "1-light-curves.csv", today_files.sky_patrol_2_text(LONG)),
+        "gaia alert csv": ("gaia-alerts", "x.csv", today_files.gaia_alert_text(LONG)),
+        "alerce csv": ("ztf-alerts", "x.csv", today_files.alerce_text(LONG)),
+        "ztf votable": ("ztf", "x.xml", today_files.ztf_votable_text(LONG)),
         "fink csv": ("ztf-alerts", "x.csv", today_files.fink_text([(*row, 16.0, 0.01, "f") for row in LONG])),
     }
     for name, (survey, file, text) in examples.items():
@@ -255,9 +264,8 @@ def _toml_targets() -> Iterator[Target]:
         find_rule(survey.clean, "fuzz.toml")
         block_from_raw(survey, read_file(survey, content, "lm0010k1.time"))
 
-    yield Target(
-        "survey toml", tuple(builtin_toml(name).encode() for name in ("eros", "macho", "hits", "ztf", "gaia")), read
-    )
+    names = ("eros", "macho", "hits", "ztf", "gaia", "atlas", "asassn")
+    yield Target("survey toml", tuple(builtin_toml(name).encode() for name in names), read)
 
 
 def _spoilt(good: Path, name: str, folder: Path, read: Callable[[Path], object]) -> Target:

@@ -25,6 +25,7 @@ ARGUMENTS = (
     "--disable-dev-shm-usage",
     "--remote-debugging-pipe",
 )
+NAMED_KEYS = {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Escape": 27, "Enter": 13}
 DEADLINE = 60.0
 """Seconds until a browser that does not answer fails the test."""
 
@@ -72,15 +73,24 @@ class Browser:
         message, _, self.received = self.received.partition(b"\0")
         return json.loads(message)
 
-    def open(self, path: Path, *, width: int = 1280, height: int = 900, dark: bool = False) -> None:
-        """Show a file on a screen of that width and wait until it is loaded."""
+    def open(self, page: Path | str, *, width: int = 1280, height: int = 900, dark: bool = False) -> None:
+        """Show a file or an address on a screen of that width and wait until it is loaded."""
         self.events.clear()
         self.call(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
         )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
-        self.call("Page.navigate", url=path.absolute().as_uri())
+        self.call("Page.navigate", url=page if isinstance(page, str) else page.absolute().as_uri())
+        self._wait_for_load()
+
+    def reload(self) -> None:
+        """Load the page again."""
+        self.events.clear()
+        self.call("Page.reload")
+        self._wait_for_load()
+
+    def _wait_for_load(self) -> None:
         while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
             self.events.append(self._next_message())
 
@@ -90,6 +100,23 @@ class Browser:
         if "exceptionDetails" in answer:
             raise AssertionError(answer["exceptionDetails"])
         return answer["result"].get("value")
+
+    def wait_until(self, expression: str, seconds: float = DEADLINE) -> Any:
+        """Return the value of an expression as soon as it is true."""
+        end = time.monotonic() + seconds
+        while not (value := self.evaluate(expression)):
+            if time.monotonic() > end:
+                raise AssertionError(f"never true: {expression}\n{self.evaluate('document.body.innerText')}")
+            time.sleep(0.02)
+        return value
+
+    def press(self, key: str, *, shift: bool = False) -> None:
+        """Press a key, as a person does: the page gets a trusted event."""
+        code = NAMED_KEYS.get(key, ord(key.upper()) if len(key) == 1 else 0)
+        about = {"key": key, "windowsVirtualKeyCode": code, "modifiers": 8 if shift else 0}
+        text = {"text": key} if len(key) == 1 else {}
+        self.call("Input.dispatchKeyEvent", type="keyDown", **about, **text)
+        self.call("Input.dispatchKeyEvent", type="keyUp", **about)
 
     def complaints(self) -> list[dict[str, Any]]:
         """Return what the page wrote to the console: errors, warnings, refused requests, exceptions."""

@@ -137,3 +137,80 @@ def fink_text(rows: list[tuple[float, float, float, float, float, str]]) -> str:
     ]
     header = "i:objectId,i:jd,i:fid,i:magpsf,i:sigmapsf,i:diffmaglim,i:isdiffpos,i:magnr,i:sigmagnr,i:ra,i:dec"
     return "\n".join([header, *lines, "ZTF21aaxtctv,2459000.5,2,,,19.5,,,,,"]) + "\n"
+
+
+def atlas_text(rows: list[Epoch]) -> str:
+    """ATLAS forced photometry: microjansky."""
+    lines = [
+        f"{mjd!r} 18.0 0.1 {flux!r} {err!r} o 0 1.0 10.5 -20.25 0 0 2 2 0 0.4 19.5 20 x" for mjd, flux, err in rows
+    ]
+    header = "###MJD m dm uJy duJy F err chi/N RA Dec x y maj min phi apfit mag5sig Sky Obs"
+    return "\n".join([header, *lines]) + "\n"
+
+
+def catalina_text(rows: list[Epoch]) -> str:
+    lines = [f"1132023090438, {mag},{err},73.5,32.9,{mjd!r},0" for mjd, mag, err in rows]
+    blended = "1132023090438, 15.0,0.1,73.5,32.9,55000.5,1"
+    return "\n".join(["MasterID,Mag,Magerr,RA,Dec,MJD,Blend", *lines, blended]) + "\n"
+
+
+def bare_text(rows: list[Epoch]) -> str:
+    """Three columns without a header, as of the Catalina southern survey."""
+    return "".join(f"{mjd:.5f} {mag:.3f} {err:.3f}\n" for mjd, mag, err in rows)
+
+
+def ptf_text(rows: list[Epoch]) -> str:
+    lines = [f"{mjd!r},{mag},{err},20832040004119,48.1,-8.1,2,{mjd + 0.003!r},null,1" for mjd, mag, err in rows]
+    bad = "55000.5,15.0,0.1,20832040004119,48.1,-8.1,2,55000.5,null,0"
+    return "\n".join(["obsmjd,mag_autocorr,magerr_auto,oid,ra,dec,fid,hmjd,limitmag,goodflag", *lines, bad]) + "\n"
+
+
+def sdss_text(rows: list[Epoch]) -> str:
+    """Stripe 82: u is never there, the other bands are a minute apart and a magnitude brighter each."""
+    lines = []
+    for mjd, mag, err in rows:
+        bands = [f"{mjd + band * 0.001:.5f} {mag - band if band else -99.99:.3f} {err:.3f}" for band in range(5)]
+        lines.append(f"10.500000 -0.250000 {' '.join(bands)}")
+    return "\n".join(lines) + "\n"
+
+
+def sky_patrol_2_text(rows: list[Epoch]) -> str:
+    lines = [f"{mjd + 2400000.5!r},1.0,0.1,{mag},{err},17.0,1.5,g,G,bE" for mjd, mag, err in rows]
+    lines += ["2458000.5,1.0,99.99,15.0,99.9900,99.9900,1.5,g,G,bE", "2458001.5,1.0,0.1,15.0,0.1,17.0,1.5,g,B,bE"]
+    head = ["# ASAS-SN SkyPatrol ID: 455267102087", "# Gaia DR2 ID: 1", "", ""]
+    columns = "JD,Flux,Flux Error,Mag,Mag Error,Limit,FWHM,Filter,Quality,Camera"
+    return "\n".join([*head, columns, *lines]) + "\n"
+
+
+def gaia_alert_text(rows: list[Epoch]) -> str:
+    lines = [f"2014-07-26 15:28:53,{mjd + 2400000.5!r},{mag}" for mjd, mag, _ in rows]
+    return (
+        "\n".join(["Gaia16ams", "#Date,JD(TCB),averagemag", *lines, "2016-01-01 00:00:00,2457388.5,untrusted"]) + "\n"
+    )
+
+
+def alerce_text(rows: list[Epoch]) -> str:
+    lines = [f'ZTF18aayusna,{mjd!r},"1",2,17.5,{mag},100.0,{err},10.5,-20.25' for mjd, mag, err in rows]
+    lines += ['ZTF18aayusna,58000.5,"1",2,17.5,100.0,100.0,100.0,10.5,-20.25']
+    return "\n".join(["oid,mjd,candid,fid,magpsf,magpsf_corr,sigmapsf_corr,sigmapsf_corr_ext,ra,dec", *lines]) + "\n"
+
+
+def antares_text(rows: list[Epoch]) -> str:
+    lines = [f"{mjd!r},{mag},{err},R" for mjd, mag, err in rows]
+    return "\n".join(["time,mag,magerr,band", *lines]) + "\n"
+
+
+def ztf_votable_text(rows: list[Epoch]) -> str:
+    """IRSA's VOTable, of which the wanted columns are here; written by hand, because astropy's text writer crashes."""
+    kinds = {"oid": "long", "hjd": "double", "mag": "double", "magerr": "double", "catflags": "int"}
+    kinds |= {"filtercode": 'char" arraysize="*', "ra": "double", "dec": "double"}
+    fields = "".join(f'<FIELD name="{name}" datatype="{kind}"/>' for name, kind in kinds.items())
+    cells = [
+        (657105200011802, repr(mjd + 2400000.5), mag, err, flag, "zr", 73.5, 32.9)
+        for (mjd, mag, err), flag in [*((row, 0) for row in rows), ((58000.5, 15.0, 0.1), 32768)]
+    ]
+    table = "".join(f"<TR>{''.join(f'<TD>{cell}</TD>' for cell in row)}</TR>" for row in cells)
+    return (
+        '<?xml version="1.0"?><VOTABLE version="1.3" xmlns="http://www.ivoa.net/xml/VOTable/v1.3"><RESOURCE><TABLE>'
+        f"{fields}<DATA><TABLEDATA>{table}</TABLEDATA></DATA></TABLE></RESOURCE></VOTABLE>"
+    )

@@ -119,7 +119,7 @@ def test_stars_of_a_class_nobody_drew_score_higher():
         problem, source_x=problem.source_x[known], source_y=problem.source_y[known], target_y=unlabelled,
         classes=problem.classes[:3],
     )  # fmt: skip
-    score = other_score(without, first_opinions(without, QUICK_TEACHING, seed=0), seed=0)
+    score = other_score(without, first_opinions(without, QUICK_TEACHING, seed=0), seed=0).score
     assert ((score >= 0) & (score <= 1)).all()
     quasar = score[truth == 3]
     rest = score[(truth != 3) & (unlabelled == -1)]
@@ -135,7 +135,7 @@ def test_few_stars_and_missing_features_are_ranked_too(objects):
     x[1, 0] = np.nan
     drawn = np.r_[0, 1, np.full(objects - 2, -1)]
     problem = TransferProblem(generator.normal(size=(40, 4)), generator.integers(0, 2, 40), x, drawn, ("a", "b"))
-    score = other_score(problem, [generator.dirichlet([1, 1], objects)], seed=0)
+    score = other_score(problem, [generator.dirichlet([1, 1], objects)], seed=0).score
     assert np.allclose(np.sort(score), np.linspace(0, 1, objects))
 
 
@@ -151,7 +151,7 @@ def test_labels_outside_the_draw_change_no_probability():
     other = run_draw(taught_task(problem, permuted, rows))
     for row in rows:
         assert np.array_equal(honest.probabilities[row], other.probabilities[row]), row
-    assert np.array_equal(honest.other_score, other.other_score)
+    assert np.array_equal(honest.novelty.score, other.novelty.score)
     assert honest.outcomes[DVT_ENSEMBLE].score.macro_f1 != other.outcomes[DVT_ENSEMBLE].score.macro_f1
 
 

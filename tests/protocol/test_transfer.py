@@ -11,6 +11,7 @@ import pytest
 
 import lcdvt
 from lcdvt.dataset.alignment import DEPENDS_ON_ZERO_POINT, align_features
+from lcdvt.errors import SettingsError
 from lcdvt.protocol import carry_out
 from lcdvt.results.saved import load_run
 
@@ -255,3 +256,32 @@ def test_classes_can_be_chosen(data):
     assert outcome.table().circumstances.left_out == ("QSO",)
     said = [note for note in outcome.table().notes if note.startswith("Left out")]
     assert said == ["Left out (not asked for, or without labels on one side): QSO."]
+
+
+@pytest.mark.parametrize("target", ["new", "blind"])
+def test_without_any_label_of_the_target(data, target):
+    rows = ["forest-source", "boosting-self-trained"]
+    run = lcdvt.transfer(
+        "old", target, labels=0, members=2, repeats=1, steps=40, rows=rows, jobs=1, name=f"{target}-0", data=data
+    )
+    predictions = run.predictions()
+    assert not predictions["in_draw"].any()
+    assert set(predictions["predicted"]) <= set(run.classes)
+    if target == "blind":
+        assert run.table() is None  # nobody knows the classes
+    else:
+        assert {row.name for row in run.table().scores} == {*rows, "dvt-ensemble"}
+        assert set(run.table().circumstances.labels_per_class[0].values()) == {0}
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"preset": "tied"}, "preset tied learns from labels of the target"),
+        ({"rows": ["forest-target"]}, "rows=forest-target: there is no such row"),
+        ({"source_labels": "0"}, "labels=0: give a share"),
+    ],
+)
+def test_what_cannot_do_without_labels_of_the_target(data, keywords, message):
+    with pytest.raises(SettingsError, match=message):
+        lcdvt.transfer("old", "new", labels=0, data=data, **keywords)

@@ -57,6 +57,23 @@ def test_an_ingested_survey_remembers_whom_cleaning_dropped(curves, tmp_path):
     assert reasons.str.startswith(LEFT_OUT).sum() == 2
 
 
+def test_a_joined_survey_remembers_its_dropped_light_curves(curves, tmp_path):
+    lcdvt.ingest(curves, catalog="none", data=tmp_path / "alone", jobs=1)
+    kept = sorted(lcdvt.open_survey("hits", tmp_path / "alone").objects()["object_id"])
+    everything = pd.read_csv(lcdvt.predict(OLD_RUN, "hits", tmp_path / "all.csv", data=tmp_path / "alone").path)
+    dropped = sorted(set(everything["object_id"]) - set(kept))
+    assert (len(kept), len(dropped)) == (10, 2)
+    # One dropped light curve belongs to a star of which others are there; of the other nobody knows.
+    table = tmp_path / "stars.csv"
+    table.write_text(f"id,star\n{kept[0]},one\n{kept[1]},one\n{dropped[0]},one\n")
+    lcdvt.ingest(curves, catalog="none", data=tmp_path / "data", join_ids=table, jobs=1)
+    answer = lcdvt.predict(OLD_RUN, "hits", tmp_path / "stars_out.csv", data=tmp_path / "data")
+    stars = pd.read_csv(answer.path).set_index("object_id")
+    assert sorted(stars.index) == sorted(["one", *kept[2:], dropped[1]])
+    assert stars.loc[dropped[1], "reason"].startswith(LEFT_OUT)
+    assert answer.objects == 10
+
+
 def test_files_that_cannot_be_read_are_named(curves, tmp_path, lcdvt_here):
     (tmp_path / "notes.txt").write_text("call the observatory\n")
     answer = lcdvt_here("predict", OLD_RUN, curves, "--out", tmp_path / "s.csv", "--jobs", "1")

@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lcdvt.simulator.macho_files import MJD_FILE_OFFSET
+from lcdvt.catalogs.time_zone import utc_from_local
+from lcdvt.simulator.macho_files import MJD_FILE_ZONE
 from lcdvt.simulator.observation import observe
 from lcdvt.simulator.simulate import FORMATS, simulate
 from lcdvt.simulator.surveys import SURVEYS
@@ -140,7 +141,8 @@ def test_macho_mjd_files(simulated):
             assert ".".join(lines[1][1:].split()[:3]) == row["id"]
             assert lines[1].split()[5] == band
             values = np.array([[float(word) for word in line.split(" ")] for line in lines[3:]])
-            assert values[:, 0] - MJD_FILE_OFFSET == pytest.approx(observation.visits.mjd[measured.seen], abs=1e-6)
+            dates = utc_from_local(values[:, 0], MJD_FILE_ZONE)
+            assert dates == pytest.approx(observation.visits.mjd[measured.seen], abs=1e-6)
             assert np.array_equal(values[:, 1:].T, [measured.mag[measured.seen], measured.err[measured.seen]])
             assert values[:, 1].max() < 0  # instrumental magnitudes
     assert missing > 0

@@ -9,8 +9,10 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from helpers.today_surveys import in_the_file_s_time
 
 import lcdvt
+from lcdvt.catalogs.registry import find_survey
 from lcdvt.simulator.observation import observe
 from lcdvt.simulator.simulate import FORMATS, simulate
 from lcdvt.simulator.surveys import SURVEYS
@@ -155,7 +157,8 @@ def test_ingest_tells_the_survey_and_finds_every_star_with_its_class(simulated, 
 @pytest.mark.parametrize("survey", TODAY)
 def test_ingested_magnitudes_are_the_truth_at_their_own_dates(simulated, tmp_path, survey):
     """Epoch by epoch: zero points, bands and dates survive the file."""
-    lcdvt.ingest(simulated[survey], jobs=1, features="none", data=tmp_path)
+    described = in_the_file_s_time(find_survey(survey))  # simulated stars shine by the file's own dates
+    lcdvt.ingest(simulated[survey], survey=described, jobs=1, features="none", data=tmp_path)
     epochs = dict(iter(pd.concat(lcdvt.open_survey(survey, data=tmp_path).iter_epochs()).groupby("object_id")))
     residuals = {band: [] for band in EPOCHS[survey]}
     one_id = [row["id"] for row in rows_of(simulated[survey] / "truth.csv")]

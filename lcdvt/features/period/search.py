@@ -122,19 +122,10 @@ def find_period(
     PeriodResult
         `NO_PERIOD` when too few epochs, a constant magnitude or too short a baseline allow none.
     """
-    start, end = _time_span(times, config.isolation)
-    baseline = end - start
-    if not baseline > 0.0:
+    grid = _frequency_grid(times, mags, errs, period_range, config)
+    if grid is None:
         return NO_PERIOD
-    parts = _usable_bands(times, mags, errs, start, end, config)
-    df = 1.0 / (config.samples_per_peak * baseline)
-    n_grid = min(math.ceil(1.0 / (period_range[0] * df)), config.max_frequencies)
-    lowest = max(1.0 / period_range[1], config.min_cycles / baseline)
-    highest = min(1.0 / period_range[0], n_grid * df)
-    first = max(math.ceil(lowest / df), 1)
-    if not parts or first + 2 >= n_grid:
-        return NO_PERIOD
-    ts, ys, ws = (list(column) for column in zip(*parts, strict=True))
+    ts, ys, ws, baseline, df, first, n_grid, (lowest, highest) = grid
     limits = (lowest, highest)
     if near is None:
         score = scan_score(ts, ys, ws, df, n_grid)
@@ -154,6 +145,73 @@ def find_period(
     fap, power = false_alarm(chosen.bands, chosen.frequency, chosen.model, baseline, n_independent)
     shape = fourier_parameters(chosen.bands, chosen.frequency)
     return PeriodResult(1.0 / chosen.frequency, fap, power, int(MODEL_HARMONICS[chosen.model]), *shape)
+
+
+class Periodogram(NamedTuple):
+    """What the scan sees: frequencies (cycles a day) from the lowest to the highest, and the score of each."""
+
+    frequency: Floats
+    score: Floats
+    samples_per_peak: int
+
+
+def periodogram(
+    times: Sequence[Floats],
+    mags: Sequence[Floats],
+    errs: Sequence[Floats],
+    period_range: tuple[float, float],
+    *,
+    config: PeriodConfig = DEFAULT_CONFIG,
+) -> Periodogram | None:
+    """Return the scan that `find_period` takes its candidates from; None where there is too little to scan.
+
+    Parameters
+    ----------
+    times, mags, errs, period_range, config
+        As in `find_period`.
+    """
+    grid = _frequency_grid(times, mags, errs, period_range, config)
+    if grid is None:
+        return None
+    score = scan_score(grid.times, grid.mags, grid.weights, grid.step, grid.last)
+    numbers = np.arange(grid.first, grid.last + 1)
+    return Periodogram((numbers * grid.step).astype(np.float64), score[grid.first :], config.samples_per_peak)
+
+
+class _Grid(NamedTuple):
+    """The usable epochs of each band, and the frequencies `step` × (`first` … `last`) to look at."""
+
+    times: list[Floats]
+    mags: list[Floats]
+    weights: list[Floats]
+    baseline: float
+    step: float
+    first: int
+    last: int
+    limits: tuple[float, float]
+
+
+def _frequency_grid(
+    times: Sequence[Floats],
+    mags: Sequence[Floats],
+    errs: Sequence[Floats],
+    period_range: tuple[float, float],
+    config: PeriodConfig,
+) -> _Grid | None:
+    start, end = _time_span(times, config.isolation)
+    baseline = end - start
+    if not baseline > 0.0:
+        return None
+    parts = _usable_bands(times, mags, errs, start, end, config)
+    df = 1.0 / (config.samples_per_peak * baseline)
+    n_grid = min(math.ceil(1.0 / (period_range[0] * df)), config.max_frequencies)
+    lowest = max(1.0 / period_range[1], config.min_cycles / baseline)
+    highest = min(1.0 / period_range[0], n_grid * df)
+    first = max(math.ceil(lowest / df), 1)
+    if not parts or first + 2 >= n_grid:
+        return None
+    ts, ys, ws = (list(column) for column in zip(*parts, strict=True))
+    return _Grid(ts, ys, ws, baseline, df, first, n_grid, (lowest, highest))
 
 
 def _time_span(times: Sequence[Floats], isolation: float) -> tuple[float, float]:
