@@ -166,7 +166,7 @@ def latent_gradient(
     return gradient
 
 
-@_compiled
+@fast_kernel
 def ramps(x: Floats, threshold: Floats, height: Floats, half_width: float, shown: Floats) -> Floats:
     """Return height × (x − threshold) / half_width limited to ±1, (members, rows, thresholds × features).
 
