@@ -3,12 +3,14 @@
     python benchmarks/features.py [--curves N] [--json FILE]
     python benchmarks/features.py --scaling
     python benchmarks/features.py --many-bands [--json FILE]
+    python benchmarks/features.py --period [--json FILE]
 
 The curves are the golden ones of tests/features/golden: MACHO (~900 epochs), EROS (~500), HiTS (28). Ratios compare
 the fastest of several rounds of each. Compile time (first call without the cache on disk) is not part of them.
 
 `--many-bands` compares simulated LSST stars (six bands, one year and ten) with the same epochs put into one band, all
-features and the period.
+features and the period. `--period` compares all features with the period to the FATS set alone, on simulated stars of
+EROS, MACHO and HiTS; it is part of the first comparison, too.
 """
 
 import argparse
@@ -50,6 +52,7 @@ FAST_ROUNDS = 5
 FEETS_ROUNDS = 2  # each takes minutes
 MANY_BANDS_ROUNDS = 3
 MANY_BANDS_STARS = 40
+PERIOD_STARS = 40
 COPIES_FOR_LIGHT_CURVE = 40
 SCALING_STEPS = (1_000, 5_000, 20_000)
 CURVES_FOR_TWO_PROCESSES = 4_800
@@ -215,7 +218,33 @@ def compare(number: int, console: Console) -> dict[str, object]:
     console.print(table, families)
     cold, cached = compile_seconds()
     console.print(f"first call: {cold:.1f} s to import and compile everything, {cached:.1f} s from the cache on disk")
-    return {"ratio_vs_feets": ratios, "ratio_vs_light_curve": max(against_light_curve)}
+    return {
+        "ratio_vs_feets": ratios,
+        "ratio_vs_light_curve": max(against_light_curve),
+        "period_over_fats": {survey: period_over_fats(survey, console) for survey in SURVEYS},
+    }
+
+
+def period_over_fats(survey: str, console: Console) -> float:
+    """Return what all features with the period cost, relative to the FATS set alone, on simulated stars."""
+    with tempfile.TemporaryDirectory() as folder:
+        raw, workspace = Path(folder) / survey, Path(folder) / "workspace"
+        lcdvt.simulate(survey, raw, objects=PERIOD_STARS)
+        lcdvt.ingest(raw, data=workspace, features="none", jobs=1)
+        stored = lcdvt.open_survey(survey, data=workspace)
+        epochs = pd.concat(stored.iter_epochs()).astype({"band": str})
+        described = stored.survey
+    table = pa.Table.from_pandas(epochs, preserve_index=False)
+    costs = []
+    for features, period_range in (("fats", None), ("all", described.period_range)):
+        config = FeatureConfig(bands=described.bands, features=features, period_range=period_range)
+        extract_table(table, config)
+        costs.append(cpu_seconds(partial(extract_table, table, config), FAST_ROUNDS) / PERIOD_STARS)
+    console.print(
+        f"simulated {survey}, {len(epochs) / PERIOD_STARS:.0f} epochs a star: FATS {1e3 * costs[0]:.1f} ms, all with "
+        f"the period {1e3 * costs[1]:.1f} ms, {costs[1] / costs[0]:.2f} times (processor time, seed 0)"
+    )
+    return costs[1] / costs[0]
 
 
 def lsst_over_one_band(years: int, stars: int, console: Console) -> float:
@@ -281,6 +310,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the ratios here")
     parser.add_argument("--scaling", action="store_true", help="instead, time 1,000 to 20,000 curves and two processes")
     parser.add_argument("--many-bands", action="store_true", help="instead, time six bands against one")
+    parser.add_argument("--period", action="store_true", help="instead, only what the period costs beside FATS")
     options = parser.parse_args()
     console = Console(width=120)
     if options.scaling:
@@ -290,6 +320,8 @@ def main() -> None:
     if options.many_bands:
         ratios = {str(years): lsst_over_one_band(years, MANY_BANDS_STARS, console) for years in (1, 10)}
         result: dict[str, object] = {"lsst_over_one_band": ratios}
+    elif options.period:
+        result = {"period_over_fats": {survey: period_over_fats(survey, console) for survey in SURVEYS}}
     else:
         result = compare(options.curves, console)
     if options.json:

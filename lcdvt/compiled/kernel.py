@@ -70,6 +70,11 @@ def fast_part(function: Function) -> Any:
     return _njit(**_PART, forceinline=True, fastmath=REORDERED_SUMS)(function)
 
 
+def reordered_part(function: Function) -> Any:
+    """Declare a part whose sums may be reordered, too large to stand wherever it is called."""
+    return _njit(**_PART, fastmath=REORDERED_SUMS)(function)
+
+
 def number_compiled() -> int:
     """Return how many kernels are compiled in this process."""
     return sum(bool(each.signatures) for each in KERNELS)

@@ -13,6 +13,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from lcdvt.compiled.kernel import fast_kernel
+
 Floats = NDArray[np.float32]
 
 _LOG2_E = np.float32(1 / math.log(2))
@@ -22,12 +24,8 @@ _LN_2_LOW = np.float32(math.log(2) - 0.693359375)
 _TAYLOR = tuple(np.float32(1 / math.factorial(power)) for power in range(7, -1, -1))
 _LOG_2_PI = np.float32(math.log(2 * math.pi))
 
-# All that lets sums be reordered for speed; not the promise that nothing is NaN, because a NaN has to end its member.
-_FAST = {"contract", "nsz", "arcp", "reassoc"}
-_compiled = numba.njit(cache=True, fastmath=_FAST, error_model="numpy")
 
-
-@numba.njit(cache=True, fastmath={"contract", "nsz", "arcp"}, inline="always")
+@numba.njit(fastmath={"contract", "nsz", "arcp"}, inline="always")
 def _exponential(x: np.float32) -> np.float32:
     """Return exp(x) for |x| < 80 to float32 precision, in operations that a compiler can vectorise.
 
@@ -42,7 +40,7 @@ def _exponential(x: np.float32) -> np.float32:
     return series * power_of_two
 
 
-@_compiled
+@fast_kernel
 def gaussian_cost(
     output: Floats, x: Floats, observed: Floats, low: float, high: float, labelled: int
 ) -> tuple[Floats, Floats]:
@@ -91,7 +89,7 @@ def gaussian_cost(
     return means, gradient
 
 
-@_compiled
+@fast_kernel
 def latent_sample(
     output: Floats, noise: Floats, classes: int, low: float, high: float, variance: float, distance: float
 ) -> tuple[Floats, Floats, Floats]:
@@ -133,7 +131,7 @@ def latent_sample(
     return z, deviation, divergence
 
 
-@_compiled
+@fast_kernel
 def latent_gradient(
     output: Floats,
     noise: Floats,
@@ -168,7 +166,7 @@ def latent_gradient(
     return gradient
 
 
-@_compiled
+@fast_kernel
 def ramps(x: Floats, threshold: Floats, height: Floats, half_width: float, shown: Floats) -> Floats:
     """Return height × (x − threshold) / half_width limited to ±1, (members, rows, thresholds × features).
 

@@ -64,19 +64,20 @@ class Bands(NamedTuple):
 
 @fast_part
 def _moments(
-    c1: Floats, s1: Floats, w: Floats, y: Floats, lo: int, hi: int, highest: int, now: Floats, before: Floats,
-    sums: Floats, y_sums: Floats,
+    c1: Floats, s1: Floats, w: Floats, y: Floats, highest: int, now: Floats, before: Floats, sums: Floats,
+    y_sums: Floats,
 ) -> None:  # fmt: skip
     """Fill the sums of w cos kφ and w sin kφ, k ≤ 2 highest (rows of `sums`), and of w y cos kφ and w y sin kφ.
 
     Chebyshev's recurrence f(k + 1) = 2 cos φ f(k) − f(k − 1) holds for the weighted functions as well; two steps
-    at a time halve the traffic with memory.
+    at a time halve the traffic with memory. One band's epochs alone: a loop that begins at 0 needs no look at whether
+    an index counts from the end.
     """
     sums[0, 0], sums[1, 0] = 1.0, 0.0
     for row in range(2):
         start = c1 if row == 0 else s1
         total, y_total = 0.0, 0.0
-        for i in range(lo, hi):
+        for i in range(c1.size):
             value = w[i] * start[i]
             now[i], before[i] = value, w[i] if row == 0 else 0.0
             total += value
@@ -84,7 +85,7 @@ def _moments(
         sums[row, 1], y_sums[row, 1] = total, y_total
         for k in range(2, 2 * highest + 1, 2):
             even, odd, y_even, y_odd = 0.0, 0.0, 0.0, 0.0
-            for i in range(lo, hi):
+            for i in range(c1.size):
                 twice = 2.0 * c1[i]
                 u = twice * now[i] - before[i]
                 v = twice * u - now[i]
@@ -202,7 +203,7 @@ def _fit_all(
                     fits = CHAIN_HIGHEST[chain] <= highest and CHAIN_SHORTEST[chain] <= most
                     if fits and CHAIN_HIGHEST[chain] > needed:
                         needed = CHAIN_HIGHEST[chain]
-                _moments(c1, s1, w, y, lo, hi, needed, now, before, sums, y_sums)
+                _moments(c1[lo:hi], s1[lo:hi], w[lo:hi], y[lo:hi], needed, now[lo:hi], before[lo:hi], sums, y_sums)
                 if point == n_points // 2:
                     window[candidate] += (sums[0, 1] * sums[0, 1] + sums[1, 1] * sums[1, 1]) * (hi - lo) / n
                 for chain in range(CHAIN_HIGHEST.size):
@@ -260,7 +261,8 @@ def _fit_one(
         c1[i], s1[i] = math.cos(phase), math.sin(phase)
     for b in range(bounds.size - 1):
         lo, hi = bounds[b], bounds[b + 1]
-        _moments(c1, s1, w, y, lo, hi, MODEL_HIGHEST[model], now, before, sums, y_sums)
+        highest = MODEL_HIGHEST[model]
+        _moments(c1[lo:hi], s1[lo:hi], w[lo:hi], y[lo:hi], highest, now[lo:hi], before[lo:hi], sums, y_sums)
         length = wanted if wanted < max_harmonics[b] else max_harmonics[b]
         determined = _chain_reductions(sums, y_sums, chain, length, factor, projected, reductions)
         for turn in range(2 * determined):

@@ -8,19 +8,19 @@ spread over many harmonics, at no further transform.
 
 import math
 
-import nifty_ls
 import numpy as np
 from numpy.typing import NDArray
 
 from lcdvt.compiled.kernel import fast_kernel, kernel, part
+from lcdvt.features.lomb_scargle import Transform
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 # Below this many epochs a compiled sum is faster than a non-uniform FFT whatever the grid's length.
 DIRECT_SUM_EPOCHS = 40
-# Relative precision of the transform: the exact fits decide, the scan only proposes.
-TRANSFORM_PRECISION = 1e-6
+# Where the epochs see a sine as constant, the transform's rounding (1e-6) would be all that is left.
+LEAST_DETERMINANT = 1e-5
 # The direct sum turns its phases by recurrence; starting afresh this often keeps them exact to ~1e-13.
 RECURRENCE_LENGTH = 256
 # Frequencies that turn one into the other by sampling once a night, once a sidereal night, or one season a year.
@@ -49,12 +49,32 @@ def scan_score(times: list[Floats], mags: list[Floats], weights: list[Floats], d
         if t.size <= DIRECT_SUM_EPOCHS:
             power = _direct_power(t, y, w, df, n_grid)
         else:
-            power = nifty_ls.lombscargle(
-                t, y, 1.0 / np.sqrt(w), fmin=df, fmax=n_grid * df, Nf=n_grid, backend="finufft", nthreads=1,
-                finufft_kwargs={"eps": TRANSFORM_PRECISION},
-            ).power  # fmt: skip
+            power = _transformed_power(t, y, w, df, n_grid)
         _add_power(score, power, float(t.size))
     return score
+
+
+def _transformed_power(t: Floats, y: Floats, w: Floats, df: float, n_grid: int) -> Floats:
+    """Return the same as `_direct_power` by non-uniform FFT."""
+    transform = Transform(n_grid)
+    turn = 2.0 * np.pi * df * t
+    double = transform.sums(w * transform.at(2.0 * turn, 2.0 * turn))
+    shift = w * transform.at(turn, turn)
+    power = np.empty(n_grid)
+    _fill_power(transform.sums(shift), double, transform.sums(y * shift), float(np.sum(w * y * y)), power)
+    return power
+
+
+@fast_kernel
+def _fill_power(single: Floats, double: Floats, signal: Floats, variance: float, power: Floats) -> None:
+    for k in range(power.size):
+        c, s, yc, ys = single[k, 0], single[k, 1], signal[k, 0], signal[k, 1]
+        cc = 0.5 * (1.0 + double[k, 0]) - c * c
+        ss = 0.5 * (1.0 - double[k, 0]) - s * s
+        cs = 0.5 * double[k, 1] - c * s
+        determinant = cc * ss - cs * cs
+        explained = ss * yc * yc + cc * ys * ys - 2.0 * cs * yc * ys
+        power[k] = explained / (determinant * variance) if determinant > LEAST_DETERMINANT else 0.0
 
 
 @kernel

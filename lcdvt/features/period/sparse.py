@@ -24,8 +24,8 @@ from importlib import resources
 from typing import Final, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from lcdvt.compiled.kernel import kernel, part, reordered_part
 from lcdvt.features.families.joint_curve import walk_evidence
 from lcdvt.features.period.fit import Floats, Integers
 from lcdvt.features.period.search import PeriodResult
@@ -249,7 +249,7 @@ def compare_periods(time: Floats, mag: Floats, err: Floats, frequencies: Floats,
     return _compare_candidates(t, y, weight, frequencies, load_templates())
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def _compare_candidates(
     t: Floats, y: Floats, w: Floats, frequencies: Floats, templates: Templates
 ) -> tuple[Floats, Floats]:
@@ -276,7 +276,7 @@ def _compare_candidates(
     return best, evidence
 
 
-@njit(cache=True)
+@kernel
 def _merged(
     time: Floats, mag: Floats, err: Floats, bounds: Integers, merge_days: float
 ) -> tuple[Floats, Floats, Floats, Integers]:
@@ -301,7 +301,7 @@ def _merged(
     return t[:count], y[:count], variance[:count], band[:count]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def _search(
     t: Floats,
     y: Floats,
@@ -398,13 +398,13 @@ def _search(
     return found_f, found_k, found_value, amplitudes, explained
 
 
-@njit(cache=True)
+@part
 def _log_add(a: float, b: float) -> float:
     high, low = max(a, b), min(a, b)
     return high + math.log1p(math.exp(low - high))
 
 
-@njit(cache=True)
+@part
 def _log_prior(f: float, df: float, k: int, log_range: float, templates: Templates) -> float:
     """Return the log of the prior probability of a template in one step of the grid."""
     if k == templates.slopes.size - 1:
@@ -417,7 +417,7 @@ def _log_prior(f: float, df: float, k: int, log_range: float, templates: Templat
     return math.log(templates.prior[k]) + density + math.log(df / (f * math.log(10.0)))
 
 
-@njit(cache=True, fastmath={"reassoc", "contract", "arcp", "nsz"}, error_model="numpy")
+@reordered_part
 def _compare(
     column: Integers,
     y: Floats,
@@ -489,7 +489,7 @@ def _compare(
     return best + math.log(evidence / n_phases), amplitude, left
 
 
-@njit(cache=True, fastmath=True, error_model="numpy")
+@reordered_part
 def _sine_scan(
     t: Floats,
     y: Floats,
