@@ -64,6 +64,7 @@ def fit_scanvi(problem: TransferProblem, seed: int) -> Probabilities:
     scvi.settings.seed = seed
     imputer = pooled_imputer(problem)
     x = imputer.transform(np.concatenate([problem.source_x, problem.target_x])).astype(np.float32)
+    x -= x.min(axis=0)  # scVI takes the logarithm of a row's sum for the depth of a cell
     y = np.concatenate([problem.source_y, problem.target_y])
     survey = np.repeat(["source", "target"], [len(problem.source_y), len(problem.target_y)])
     names = np.array([*problem.classes, "unlabelled"])

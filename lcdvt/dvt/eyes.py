@@ -45,10 +45,14 @@ class Eyes(nn.Module):
             Like `x`: 0 for features that are hidden from the encoder, 1 for the others; None shows all.
         """
         members, surveys, rows, features = x.shape
-        if x.device.type == "cpu":
-            flat = x.reshape(members, surveys * rows, features).numpy()
-            hidden = flat[:0] if shown is None else shown.reshape(flat.shape).numpy()
-            made = ramps(flat, self.threshold.numpy(), self.height.numpy(), self.config.half_width, hidden)
+        # the kernel is compiled for single precision; a model that answers in double precision takes the plain way
+        if x.device.type == "cpu" and x.dtype == torch.float32:
+            # and for arrays without gaps in memory, which rows shared by all members have
+            flat = x.reshape(members, surveys * rows, features).contiguous()
+            mask = x.new_empty(0, 0, 0) if shown is None else shown.reshape(flat.shape).contiguous()
+            made = ramps(
+                flat.numpy(), self.threshold.numpy(), self.height.numpy(), self.config.half_width, mask.numpy()
+            )
             return torch.from_numpy(made).view(members, surveys, rows, self.outputs)
         threshold, height = (part[:, None, None] for part in (self.threshold, self.height))
         values = ((x.unsqueeze(-2) - threshold) / self.config.half_width).clamp(-1, 1) * height

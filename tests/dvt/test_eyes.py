@@ -92,6 +92,10 @@ def test_the_compiled_ramps_are_the_plain_ones() -> None:
     plain = ((x[:, :, :, None] - eyes.threshold[:, None, None]) / 0.05).clamp(-1, 1) * eyes.height[:, None, None]
     torch.testing.assert_close(eyes(x), plain.flatten(-2))
     torch.testing.assert_close(eyes(x, shown), (plain * shown[:, :, :, None]).flatten(-2))
+    torch.testing.assert_close(eyes(x[:1].expand(2, 2, 5, 3))[0], eyes(x)[0])
+    torch.testing.assert_close(eyes(x[:, :, ::2]), eyes(x)[:, :, ::2])
+    seen = eyes(x)
+    torch.testing.assert_close(eyes.double()(x.double()), seen.double())
 
 
 def small_config(**model: object) -> DVTConfig:
