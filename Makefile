@@ -14,7 +14,7 @@ env: .venv/.installed-tests  ## create .venv with everything pinned in constrain
 # The package alone, which is what a user installs and all that the demo needs.
 .venv/.installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=python3.12 …"; exit 2; }
-	@echo "installing lcdvt and what it needs into .venv (about 1.5 GB, torch most of all): usually two to four minutes"
+	@echo "installing lcdvt and what it needs into .venv (torch is most of it): usually two to five minutes"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(INSTALL) .
 	@touch $@
@@ -28,7 +28,7 @@ env: .venv/.installed-tests  ## create .venv with everything pinned in constrain
 	@touch $@
 
 demo: .venv/.installed  ## simulate surveys, ingest them, and show what came out
-	@echo "the demo: first results after about a minute, all of it usually within five"
+	@echo "the demo: the first ingest compiles some functions, once; all of it takes some minutes"
 	@PATH="$(CURDIR)/$(BIN):$$PATH" bash demo.sh
 
 # one thread each: the tests themselves run side by side
