@@ -19,7 +19,14 @@ from lcdvt.errors import LcdvtError, first_line
 from lcdvt.features.config import FeatureConfig
 from lcdvt.names import BAND, OBJECT_ID, n_epochs_column
 from lcdvt.parallel.progress import Progress, silent
-from lcdvt.workspace.folder import PARTS, SurveyFolder, part_name, pieces_folder, read_part
+from lcdvt.workspace.folder import (
+    PARTS,
+    WRITTEN_BY_EVERY_INGEST,
+    SurveyFolder,
+    part_name,
+    pieces_folder,
+    read_part,
+)
 from lcdvt.workspace.journal import Journal, stored_features, while_nobody_writes
 from lcdvt.workspace.objects import hashed_ids, objects_by_part, objects_schema
 
@@ -79,10 +86,8 @@ def _check_bytes(folder: SurveyFolder, journal: Journal, checked: Checked) -> se
     for name, written in journal.files.items():
         path = folder.root / name
         checked.files += 1
-        # An interrupted ingest puts rewritten parts in their place; what is not a part every ingest writes again.
-        is_part = "/" in name
-        is_to_come = not is_part or (not journal.completed and name in journal.waiting)
-        cure = RESUME if is_to_come else REPAIR
+        is_waiting = not journal.completed and name in journal.waiting  # an interrupted ingest puts it in its place
+        cure = RESUME if is_waiting or name in WRITTEN_BY_EVERY_INGEST else REPAIR
         if not written.has_its_size(path):
             size = _size(path)
             what = "is missing" if size is None else f"has {size} bytes instead of {written.size}"

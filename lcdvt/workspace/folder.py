@@ -18,6 +18,9 @@ ENVIRONMENT_VARIABLE: Final = "LCDVT_DATA"
 DEFAULT_FOLDER: Final = "lcdvt-data"
 RUNS_FOLDER: Final = "runs"
 OBJECTS_FILE: Final = "objects.parquet"
+SURVEY_FILE: Final = "survey.toml"
+SUMMARY_FILE: Final = "ingest.json"
+WRITTEN_BY_EVERY_INGEST: Final = (OBJECTS_FILE, SURVEY_FILE, SUMMARY_FILE)
 PARTS: Final = "part-*.parquet"
 REBUILD: Final = "rebuild it with `lcdvt ingest --repair` and the same input"
 _PARQUET_END: Final = b"PAR1"
@@ -69,12 +72,12 @@ class SurveyFolder:
     @property
     def survey_toml(self) -> Path:
         """What the survey is."""
-        return self.root / "survey.toml"
+        return self.root / SURVEY_FILE
 
     @property
     def summary(self) -> Path:
         """What was read, dropped and why."""
-        return self.root / "ingest.json"
+        return self.root / SUMMARY_FILE
 
     @property
     def progress(self) -> Path:

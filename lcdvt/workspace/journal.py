@@ -20,6 +20,7 @@ from lcdvt.disk.checksums import checksum, file_checksum
 from lcdvt.disk.locks import alone, no_writer
 from lcdvt.errors import WorkspaceError
 from lcdvt.features.config import FeatureConfig
+from lcdvt.workspace.folder import WRITTEN_BY_EVERY_INGEST
 
 JOURNAL_VERSION: Final = 1
 """Raised when the journal's form changes, so that an old lcdvt refuses it."""
@@ -226,8 +227,7 @@ class Journal:
         for name, written in self.files.items():
             # An early version's features may have been computed again without a note of it.
             known = written.checksum or not name.startswith("features")
-            is_part = "/" in name  # the other files are written again by every ingest
-            if known and is_part and not written.has_its_size(root / name):
+            if known and name not in WRITTEN_BY_EVERY_INGEST and not written.has_its_size(root / name):
                 raise WorkspaceError(
                     f"{root / name} is missing or damaged: run the same command with repair=True to rebuild it, "
                     "or with force=True to ingest everything again."

@@ -95,6 +95,7 @@ def ingest_as_an_earlier_version_did(raw, workspace) -> None:
     for key in ("wavelengths", "error_scale", "error_floor", "calibrated"):
         del begun["settings"]["features"][key]
     begun["settings"]["features"]["features"] = "all"
+    del begun["sums"], begun["sum"]  # nor did its lines end with checksums
     journal.write_text("\n".join([json.dumps(begun), *others, ""]), encoding="utf-8")
 
 
