@@ -9,6 +9,7 @@ import hashlib
 import os
 import platform
 import tempfile
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -62,11 +63,15 @@ def _key() -> str:
 def is_complete(what: str) -> bool:
     """Say whether a set of kernels was compiled here before."""
     folder = kernels_folder()
-    return folder is not None and (folder / f"{_COMPLETE}-{what}").exists()
+    try:
+        return folder is not None and (folder / f"{_COMPLETE}-{what}").exists()
+    except OSError:  # this process has become another user, who may not look there
+        return False
 
 
 def mark_complete(what: str) -> None:
     """Remember that a set of kernels was compiled here."""
     folder = kernels_folder()
     if folder is not None:
-        (folder / f"{_COMPLETE}-{what}").touch()
+        with suppress(OSError):
+            (folder / f"{_COMPLETE}-{what}").touch()

@@ -141,7 +141,7 @@ def _read_history(path: Path) -> pd.DataFrame:
     try:
         return pd.read_parquet(path) if path.is_file() else pd.DataFrame()
     # a damaged Parquet file is a ValueError to pyarrow; what pandas noted in it may be damaged in many other ways
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, NotImplementedError) as error:
         reason = first_line(error)
         raise WorkspaceError(f"{path}: cannot be read ({reason}); the run is damaged, train again.") from error
 

@@ -50,7 +50,7 @@ def test_a_finished_pair_is_not_made_again_unless_forced(data, monkeypatch):
     first = run_stars(**HERE, data=data, name="twice")
     seeds = []
     honest = carry_out.run_draw
-    monkeypatch.setattr(carry_out, "run_draw", lambda task: seeds.append(task.seed) or honest(task))
+    monkeypatch.setattr(carry_out, "run_draw", lambda task, *_: seeds.append(task.seed) or honest(task))
     progress = []
     again = run_stars(**HERE, data=data, name="twice", progress=lambda *said: progress.append(said))
     assert seeds == []

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -124,10 +125,13 @@ def test_two_ingests_of_one_survey_at_once(surveys, tmp_path):
     raw = surveys.parent / "raw" / "new"
     first = start("ingest", raw, "--data", tmp_path, "--jobs", 1)
     wait_until(lambda: (tmp_path / "hits" / ".ingest" / "journal.jsonl").is_file(), "the first ingest")
-    said = refused("ingest", raw, "--data", tmp_path, "--jobs", 1) if first.poll() is None else ""
+    first.send_signal(signal.SIGSTOP)  # it would be done before the second has begun
+    try:
+        assert "another process is writing" in refused("ingest", raw, "--data", tmp_path, "--jobs", 1)
+    finally:
+        first.send_signal(signal.SIGCONT)
     output, _ = first.communicate()
     assert first.returncode == 0, output
-    assert "another process is writing" in said, "the first ingest was too quick to meet the second"
     assert lcdvt.open_survey("hits", tmp_path).features().equals(lcdvt.open_survey("new", surveys).features())
 
 

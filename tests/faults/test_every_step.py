@@ -56,7 +56,7 @@ def kill_everywhere(
         check()
         in_fork(data, work)
         same_tables(data, whole)
-        assert not list(data.rglob("*.unfinished")), f"step {step}"
+        assert not list(data.rglob(".part-*.unfinished")), f"step {step}"
         shutil.rmtree(data)
     return kills
 

@@ -47,11 +47,11 @@ def interrupt_after(draws: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     begun: list[int] = []
     honest = carry_out.run_draw
 
-    def run(task):
+    def run(task, *others):
         if len(begun) == draws:
             raise KeyboardInterrupt
         begun.append(task.seed)
-        return honest(task)
+        return honest(task, *others)
 
     monkeypatch.setattr(carry_out, "run_draw", run)
     return begun

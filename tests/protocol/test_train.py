@@ -72,7 +72,7 @@ def test_held_out_labels_are_not_used(data, monkeypatch):
 
     honest, compared = carry_out.run_draw, []
 
-    def run_twice(task):
+    def run_twice(task, *_):
         outcome = honest(task)
         y = task.dataset.y.copy()
         outside = np.flatnonzero((task.drawn < 0) & (y >= 0))

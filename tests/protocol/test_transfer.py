@@ -73,7 +73,7 @@ def test_labels_outside_the_draw_are_never_used(result, data, monkeypatch):
     honest = carry_out.run_draw
     probabilities = []
 
-    def run_with_permuted_labels(task):
+    def run_with_permuted_labels(task, *_):
         outside = np.flatnonzero(task.dataset.rows_of(1) & (task.drawn < 0) & (task.dataset.y >= 0))
         y = task.dataset.y.copy()
         y[outside] = np.random.default_rng(0).permutation(y[outside])
@@ -139,7 +139,7 @@ def test_the_command_prints_the_table_and_writes_json(data, lcdvt_here, tmp_path
         (["--source", "nowhere", "--target", "new"], "new, no-quasars, old): run `lcdvt ingest` first"),
         (["--source", "blind", "--target", "new"], "blind has no labels: ingest it with --catalog"),
         (["--source", "old", "--target", "blind"], "blind has no labels"),
-        (["--source", "old", "--target", "new", "--labels", "0"], "--labels 0: give"),
+        (["--source", "old", "--target", "new", "--labels", "0", "--preset", "tied"], "choose one that teaches"),
         (["--source", "old", "--target", "new", "--labels", "0.0"], "--labels 0.0: give"),
         (["--source", "old", "--target", "new", "--labels", "many"], "--labels many: give"),
         (["--source", "old", "--target", "new", "--labels", "9999"], "there are only 160 labelled objects"),

@@ -17,7 +17,7 @@ from lcdvt.results.saved import load_run
 @pytest.fixture(scope="module")
 def result(two_surveys, tmp_path_factory) -> "lcdvt.Run":
     data = shutil.copytree(two_surveys, tmp_path_factory.mktemp("latent") / "data")
-    return lcdvt.transfer("old", "new", "20%", data=data, members=2, repeats=1, steps=60, rows=["svm-target"])
+    return lcdvt.transfer("old", "new", "20%", data=data, members=2, repeats=1, steps=300, rows=["svm-target"])
 
 
 def stars_of(result, survey: str, most_stars: int = 10_000) -> SurveyData:
