@@ -134,7 +134,7 @@ def test_runs(small, tmp_path, verb, repeats):
     def check() -> None:
         assert all(checked.is_sound for checked in lcdvt.verify(data=data))
 
-    assert kill_everywhere(small, data, work, check, 8) == 8
+    assert kill_everywhere(small, data, work, check, 5) == 5
 
 
 @pytest.mark.slow

@@ -67,7 +67,7 @@ def test_ingest(tmp_path, kind):
     data.mkdir()
     killer = Killer(data, 1, lambda: nothing_but_interrupted(data))
     command = ["ingest", tmp_path / "raw", "--features", "Mean,Std,PeriodLS,CAR_sigma", "--jobs", 2]
-    killer.run(3, *command, "--data", data)
+    killer.run(2, *command, "--data", data)
     finish(*command, "--data", data)
     finish(*command, "--data", tmp_path / "whole")
     same_tables(data, tmp_path / "whole")
@@ -95,7 +95,7 @@ def test_ingest_that_joins_and_grows(tmp_path):
         assert set(lcdvt.open_survey("ztf", data).features()["object_id"]) == set(stars["object_id"])
 
     command = ["ingest", tmp_path / "raw", "--join-radius", "1arcsec", "--features", "Mean,PeriodLS", "--jobs", 2]
-    Killer(data, 5, whole_or_absent).run(2, *command, "--data", data)
+    Killer(data, 5, whole_or_absent).run(1, *command, "--data", data)
     finish(*command, "--data", data)
     finish(*command, "--data", whole)
     # The parts that were read differ, because the files came in two lots; the stars do not.
@@ -137,7 +137,7 @@ def test_ensemble(surveys, run, tmp_path):
         assert all(checked.is_sound for checked in lcdvt.verify(data=data))
 
     is_done = (data / "runs" / "whole").exists
-    Killer(data, 3, no_half_run, is_done).run(3, *ENSEMBLE, "--data", data, "--name", "whole")
+    Killer(data, 3, no_half_run, is_done).run(2, *ENSEMBLE, "--data", data, "--name", "whole")
     finish(*ENSEMBLE, "--data", data, "--name", "whole", "--force")
     same_tables(data / "runs" / "whole", run)
     for name in ("weights.safetensors", "scaler.json"):
