@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from helpers.fault_runs import Killer, finish, same_tables
-from helpers.raw_files import write_macho_bulk
+from helpers.raw_files import write_eros, write_macho_bulk
 
 import lcdvt
 from lcdvt.errors import WorkspaceError
@@ -56,8 +56,13 @@ def nothing_but_interrupted(data: Path) -> None:
         assert all(pq.read_table(part) for part in folder.parent.rglob("part-*.parquet"))
 
 
-def test_ingest(tmp_path):
-    write_macho_bulk(tmp_path / "raw", 1, 3319, {f"1.3319.{star}": rows(star, 700) for star in range(64)})
+@pytest.mark.parametrize("kind", ["files", "stream"])
+def test_ingest(tmp_path, kind):
+    if kind == "files":
+        for star in range(300):
+            write_eros(tmp_path / "raw", f"lm0010k{star:04d}", rows(star, 60))
+    else:
+        write_macho_bulk(tmp_path / "raw", 1, 3319, {f"1.3319.{star}": rows(star, 700) for star in range(64)})
     data = tmp_path / "data"
     data.mkdir()
     killer = Killer(data, 1, lambda: nothing_but_interrupted(data))
@@ -100,6 +105,27 @@ def test_ingest_that_joins_and_grows(tmp_path):
     (checked,) = lcdvt.verify(data=data)
     assert checked.is_sound, checked.findings
     assert not list(data.rglob("*.unfinished"))
+
+
+def test_extract(surveys, tmp_path):
+    data = tmp_path / "data"
+    shutil.copytree(surveys / "new", data / "new")
+    lcdvt.extract("new", features=["Mean"], data=data, jobs=1)
+
+    def all_or_nothing() -> None:
+        try:
+            features = lcdvt.open_survey("new", data).features()
+        except WorkspaceError as error:
+            assert "lcdvt extract new" in str(error)
+            return
+        assert len(features) == len(lcdvt.open_survey("new", data).objects())
+        assert features.shape[1] in (2, lcdvt.open_survey("new", surveys).features().shape[1])
+
+    Killer(data, 2, all_or_nothing).run(3, "extract", "new", "--data", data, "--jobs", 2)
+    finish("extract", "new", "--data", data)
+    assert lcdvt.open_survey("new", data).features().equals(lcdvt.open_survey("new", surveys).features())
+    (checked,) = lcdvt.verify("new", data=data)
+    assert checked.is_sound, checked.findings
 
 
 def test_ensemble(surveys, run, tmp_path):

@@ -87,10 +87,10 @@ def test_the_progress_of_a_resumed_run_counts_what_was_done(data, monkeypatch):
         "new",
         data=data,
         name="counted",
-        progress=lambda done, total, note="": seen.append((done, total)),
+        progress=lambda done, total, note="": note or seen.append((done, total)),  # a note tells of a step of a draw
         **QUICK,
     )
-    assert list(dict.fromkeys(seen)) == [(1, 3), (2, 3), (3, 3)], "steps of a draw are told in between"
+    assert seen == [(1, 3), (2, 3), (3, 3)]
 
 
 def test_an_unfinished_run_of_other_settings_is_refused_or_replaced(data, monkeypatch):
