@@ -14,7 +14,7 @@ from lcdvt.compiled.cache import is_complete, kernels_folder, mark_complete
 EXTRACT = """
 import numpy as np, pandas as pd
 from numba.core import event
-from lcdvt.compiled.kernel import KERNELS, number_compiled
+from lcdvt.compiled.kernel import KERNELS, compiled_names
 from lcdvt.features import extract
 
 with event.install_recorder("numba:compile") as recorder:
@@ -22,7 +22,7 @@ with event.install_recorder("numba:compile") as recorder:
     epochs = pd.DataFrame({"object_id": "star", "band": np.repeat(["B", "R"], 40), "mjd": time, "mag_err": 0.1})
     found = extract(epochs.assign(mag=np.sin(time)), ["Mean", "CAR_tau", "Eta_color"])
 # One form of each function: what differs only in layout or type would be compiled again, in silence.
-assert number_compiled() == 3 and all(len(each.signatures) <= 1 for each in KERNELS)
+assert len(compiled_names()) == 3 and all(len(each.signatures) <= 1 for each in KERNELS)
 print(len(recorder.buffer), found.iloc[0, 1:].tolist())
 """
 

@@ -65,7 +65,8 @@ class JointCurves(NamedTuple):
 def fit_joint_curves(curves: Curves, n_bands: int, error_scale: float, error_floor: float) -> JointCurves:
     """Fit offsets and walk to objects with at least two epochs; an object's `n_bands` curves follow each other."""
     of_band = curves.offsets
-    offsets = of_band[::n_bands]
+    # A kernel takes one layout: another would be compiled again.
+    offsets = np.ascontiguousarray(of_band[::n_bands])
     epochs = np.diff(offsets)
     given = np.diff(of_band).reshape(-1, n_bands)
     rough = curves.mag - np.repeat(median_within(curves.mag, of_band), given.ravel())
@@ -110,7 +111,7 @@ class _Walks:
         self, t: np.ndarray, y: np.ndarray, e2: np.ndarray, column: np.ndarray, offsets: np.ndarray, n_bands: int
     ) -> None:
         self.column = column
-        self._data = (t, y, e2, column, np.ascontiguousarray(offsets))
+        self._data = (t, y, e2, column, offsets)
         self._n_bands = n_bands
         self.solution = np.zeros((len(offsets) - 1, n_bands))
         self.variance = np.zeros((len(offsets) - 1, n_bands))
