@@ -69,7 +69,7 @@ def _moments(
     c1: Floats, s1: Floats, w: Floats, y: Floats, highest: int, now: Floats, before: Floats, sums: Floats,
     y_sums: Floats,
 ) -> None:  # fmt: skip
-    """Fill the sums of w cos kφ and w sin kφ, k ≤ 2 highest (rows of `sums`), and of w y cos kφ and w y sin kφ, k ≤ highest.
+    """Fill the sums of w cos kφ and w sin kφ (rows of `sums`, k ≤ 2 highest) and of w y cos kφ and w y sin kφ.
 
     Chebyshev's recurrence f(k + 1) = 2 cos φ f(k) − f(k − 1) holds for the weighted functions as well; four steps
     at a time spare three quarters of the traffic with memory. One band's epochs alone: a loop that begins at 0 needs no
