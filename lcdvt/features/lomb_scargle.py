@@ -161,7 +161,8 @@ class Transform:
 
     def __init__(self, number: int, *, single: bool = False) -> None:
         self._number = number
-        self._real, self._complex = (np.float32, np.complex64) if single else (np.float64, np.complex128)
+        self._real: Any = np.float32 if single else np.float64
+        self._complex: Any = np.complex64 if single else np.complex128
         # Few sizes, so that plans are shared between curves of nearly the same length.
         quantum = 1 << max(number.bit_length() - 5, 1)
         self._modes = -(-number // quantum) * quantum

@@ -175,8 +175,8 @@ def candidate_frequencies(
     frequencies, reaches = np.empty(room), np.empty(room)
     heights, places = np.empty(4 * max(n_peaks, n_harmonic_peaks)), np.empty((2, n_seeds), dtype=np.int64)
     count = _fill_candidates(
-        score, score.copy(), float(score.mean()), df, first, samples_per_peak, n_peaks, n_harmonic_peaks, heights,
-        np.empty(heights.size, dtype=np.int64), places, frequencies, reaches,
+        score, np.empty(score.size), score.copy(), float(score.mean()), df, first, samples_per_peak, n_peaks,
+        n_harmonic_peaks, heights, np.empty(heights.size, dtype=np.int64), places, frequencies, reaches,
     )  # fmt: skip
     return frequencies[:count], reaches[:count]
 
@@ -233,25 +233,23 @@ def _append(
 
 @kernel
 def _fill_candidates(
-    score: Floats, total: Floats, mean: float, df: float, first: int, separation: int, n_peaks: int,
+    score: Floats, beside: Floats, total: Floats, mean: float, df: float, first: int, separation: int, n_peaks: int,
     n_harmonic_peaks: int, heights: Floats, places: Integers, found: Integers, frequencies: Floats, reaches: Floats,
 ) -> np.int64:  # fmt: skip
     """Fill frequencies and reaches; return how many. The rows of `found` are all peaks, and those with relatives."""
     seeds, parents = found[0], found[1]
     last = score.size - 1
+    # A frequency half a step off the grid is some half steps off at its harmonics: look beside them. The highest of
+    # three noise samples lies about half a mean above the mean.
+    for k in range(1, last):
+        highest_near = score[k] if score[k] > score[k - 1] else score[k - 1]
+        beside[k] = (highest_near if highest_near > score[k + 1] else score[k + 1]) - 1.5 * mean
+    beside[last] = (score[last] if score[last] > score[last - 1] else score[last - 1]) - 1.5 * mean
     n_seeds, n_parents, strongest = np.int64(0), np.int64(0), np.int64(0)
     # The score itself, then the sums over 2, 4 and 6 harmonics.
     for harmonic in range(1, HARMONICS_SUMMED + 1):
         for i in range(first, last // harmonic + 1 if harmonic > 1 else first):
-            k = i * harmonic
-            # A frequency half a step off the grid is `harmonic` half steps off at its harmonic: look beside it.
-            beside = score[k]
-            if score[k - 1] > beside:
-                beside = score[k - 1]
-            if k < last and score[k + 1] > beside:
-                beside = score[k + 1]
-            # The highest of three noise samples lies about half a mean above the mean.
-            total[i] += beside - 1.5 * mean
+            total[i] += beside[i * harmonic]
         if harmonic > 1 and harmonic % 2 == 1:
             continue
         wanted = n_peaks if harmonic == 1 else n_harmonic_peaks
