@@ -71,3 +71,24 @@ def test_where_nothing_can_be_kept_it_is_kept_for_a_while(tmp_path, monkeypatch)
     assert kernels_folder() is None and not is_complete("anything")
     mark_complete("anything")  # nowhere: no error
     kernels_folder.cache_clear()
+
+
+@pytest.mark.parametrize("kind", ["anybody may write", "a link"])
+def test_among_temporary_files_only_an_own_folder_is_trusted(tmp_path, monkeypatch, kind):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("LCDVT_CACHE", str(tmp_path / "file" / "below"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    planted = tmp_path / f"lcdvt-{os.getuid()}"
+    if kind == "a link":
+        (tmp_path / "elsewhere").mkdir()
+        planted.symlink_to(tmp_path / "elsewhere")
+    else:
+        planted.mkdir()
+        planted.chmod(0o777)
+    kernels_folder.cache_clear()
+    assert kernels_folder() is None
+    if kind == "a link":
+        planted.unlink()
+        kernels_folder.cache_clear()
+        assert kernels_folder() is not None and planted.stat().st_mode & 0o777 == 0o700
+    kernels_folder.cache_clear()
