@@ -68,7 +68,7 @@ def _objective(base: DVTConfig, **changes: object) -> Variant:
 DEFAULT = "default (taught)"
 VARIANTS = {
     DEFAULT: Variant(TAUGHT),
-    "one replicate": _teaching(replicates=1),
+    "no replicates": _teaching(replicates=0),
     "two replicates": _teaching(replicates=2),
     "taught, no eyes": Variant(replace(TAUGHT, model=replace(TAUGHT.model, eyes=None))),
     "taught, no hidden features": _training(TAUGHT, hidden_features=0.0),

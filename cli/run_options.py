@@ -30,7 +30,7 @@ def transfer_options(
     rows: options.Rows = None,
     replicates: Annotated[
         int | None,
-        typer.Option(help="Thinned light curves of each star for DVT's teachers; default: as the preset says, 0."),
+        typer.Option(help="Thinned light curves of each star for DVT's teachers; default: as the preset says, 1."),
     ] = None,
     device: options.Device = "auto",
 ) -> "TransferOptions":

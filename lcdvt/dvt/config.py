@@ -253,7 +253,7 @@ class TeachingConfig:
     confident_share: float = 0.5
     students: int = 2
     target_only_student: bool = True
-    replicates: int = 0
+    replicates: int = 1
 
     def __post_init__(self) -> None:
         if self.replicates < 0:

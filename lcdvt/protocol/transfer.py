@@ -90,7 +90,7 @@ def transfer(
         Rows of the table; None for all.
     replicates
         How often each star's light curve is thinned, and its features computed again, for DVT's teachers to learn
-        from; None as the preset says (never). Made once for a survey and kept in the workspace.
+        from; None as the preset says (once), 0 for never. Made once for a survey and kept in the workspace.
     scaling
         How features are brought to one scale.
     device
