@@ -12,6 +12,7 @@ features or the rule have changed.
 import hashlib
 import itertools
 import json
+import os
 import shutil
 import zlib
 from dataclasses import asdict, dataclass
@@ -24,7 +25,6 @@ import pyarrow.parquet as pq
 
 from lcdvt import __version__
 from lcdvt.disk.atomic import write_atomically
-from lcdvt.disk.checksums import file_checksum
 from lcdvt.errors import WorkspaceError
 from lcdvt.features.config import FeatureConfig
 from lcdvt.features.extraction import extract_table
@@ -32,7 +32,7 @@ from lcdvt.names import OBJECT_ID
 from lcdvt.parallel.executors import IN_THIS_PROCESS, Workers, run_batches
 from lcdvt.parallel.progress import Progress, silent
 from lcdvt.workspace.folder import PARTS, read_part, write_part
-from lcdvt.workspace.journal import Journal, stored_features
+from lcdvt.workspace.journal import Journal, WrittenFile, stored_features, written_file
 from lcdvt.workspace.survey import StoredSurvey
 
 if TYPE_CHECKING:
@@ -46,10 +46,10 @@ MOST_STARS: Final = 50_000
 
 @dataclass(frozen=True)
 class ThinnedPart:
-    """What a worker needs to compute the features of one part's thinned light curves."""
+    """What a worker needs to compute the features of one part's thinned light curves; without a file none are kept."""
 
     epochs: Path
-    features: Path
+    features: Path | None
     config: FeatureConfig
     number: int
     share_of_stars: float
@@ -60,7 +60,7 @@ def replicate_features(
 ) -> "pd.DataFrame":
     """Return features of the survey's stars as if a fifth of their epochs had not been observed.
 
-    They are computed once, and read from the survey's folder after that.
+    They are computed once, and read from the survey's folder after that; where that can only be read, each time.
 
     Parameters
     ----------
@@ -77,7 +77,8 @@ def replicate_features(
     -------
     A column `object_id` and the same features as the survey has, of at most fifty thousand stars.
     """
-    config = stored_features(Journal(stored.folder.progress, only_read=True))
+    journal = Journal(stored.folder.progress, only_read=True)
+    config = stored_features(journal)
     if config is None:
         raise WorkspaceError(f"survey {stored.name!r} has no features: run `lcdvt extract {stored.name}`.")
     parts = sorted(stored.folder.epochs.glob(PARTS))
@@ -85,17 +86,22 @@ def replicate_features(
         raise WorkspaceError(
             f"survey {stored.name!r} has no epochs in {stored.folder.epochs}: ingest it again with force=True."
         )
-    place = stored.folder.replicates / _fingerprint(parts, config)
+    place = stored.folder.replicates / _fingerprint(parts, config, journal)
     stars = pq.ParquetFile(stored.folder.objects).metadata.num_rows
     share = min(1.0, MOST_STARS / max(stars, 1))
-    _remove_stale(stored.folder.replicates, place)
-
-    tasks = [ThinnedPart(part, place / f"{number}" / part.name, config, number, share) for part in parts]
-    missing = [task for task in tasks if not task.features.exists()]
-    for done, _ in enumerate(run_batches(_extract_thinned, missing, workers), start=1):
+    files = {part: place / f"{number}" / part.name for part in parts}
+    missing = [part for part in parts if not files[part].exists()]
+    if keep := os.access(stored.folder.root, os.W_OK):
+        _remove_stale(stored.folder.replicates, place)
+    tasks = [ThinnedPart(part, files[part] if keep else None, config, number, share) for part in missing]
+    unkept = {}
+    for done, (part, table) in enumerate(run_batches(_extract_thinned, tasks, workers), start=1):
+        if table is not None:
+            unkept[part] = table
         progress(len(parts) - len(missing) + done, len(parts))
     remedy = f"remove {stored.folder.replicates}, it is made again"
-    return pa.concat_tables([read_part(task.features, remedy=remedy) for task in tasks]).to_pandas()
+    tables = [unkept[part] if part in unkept else read_part(files[part], remedy=remedy) for part in parts]
+    return pa.concat_tables(tables).to_pandas()
 
 
 def thinned(epochs: pa.Table, number: int, share_of_stars: float = 1.0) -> pa.Table:
@@ -123,16 +129,22 @@ def thinned(epochs: pa.Table, number: int, share_of_stars: float = 1.0) -> pa.Ta
     return epochs.take(np.concatenate(kept))
 
 
-def _fingerprint(parts: list[Path], config: FeatureConfig) -> str:
+def _fingerprint(parts: list[Path], config: FeatureConfig, journal: Journal) -> str:
     """Return a name that changes with the epochs, with the features asked for, and with how both are treated."""
     known = {
         "lcdvt": __version__,
         "kept": KEPT_SHARE,
         "most": MOST_STARS,
         "features": asdict(config),
-        "epochs": {part.name: [part.stat().st_size, file_checksum(part)] for part in parts},
+        "epochs": {part.name: _written(part, journal) for part in parts},
     }
     return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _written(part: Path, journal: Journal) -> WrittenFile:
+    """Return size and checksum of a part as the journal has them: all epochs of a large survey are long to read."""
+    noted = journal.files.get(f"{part.parent.name}/{part.name}")
+    return noted if noted and noted.checksum and noted.has_its_size(part) else written_file(part)
 
 
 def _remove_stale(everything: Path, used: Path) -> None:
@@ -141,7 +153,11 @@ def _remove_stale(everything: Path, used: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _extract_thinned(task: ThinnedPart) -> None:
+def _extract_thinned(task: ThinnedPart) -> tuple[Path, pa.Table | None]:
+    """Return which part was thinned, and its features unless they are on disk now."""
     features = extract_table(thinned(read_part(task.epochs), task.number, task.share_of_stars), task.config)
     table = features.replace_schema_metadata()
+    if task.features is None:
+        return task.epochs, table
     write_atomically(task.features, lambda path: write_part(table, path))
+    return task.epochs, None

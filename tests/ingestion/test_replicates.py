@@ -1,5 +1,7 @@
 """Thinned light curves and their features: drawn star by star, kept, and never used after the survey has changed."""
 
+import os
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -104,3 +106,23 @@ def test_a_damaged_replicate_is_named(survey):
     kept.write_bytes(kept.read_bytes()[:100])
     with pytest.raises(WorkspaceError, match="made again"):
         replicate_features(survey, 1)
+
+
+def test_a_survey_that_can_only_be_read_has_the_same_replicates(survey, monkeypatch):
+    here = survey.folder.replicates
+    monkeypatch.setattr(os, "access", lambda path, mode: path != survey.folder.root)
+    again = replicate_features(survey, 1)
+    assert not here.exists()
+    monkeypatch.undo()
+    pd.testing.assert_frame_equal(replicate_features(survey, 1), again)
+    assert here.exists()
+
+
+def test_the_journal_knows_the_epochs_checksums(survey, monkeypatch):
+    first = replicate_features(survey, 1)
+
+    def read(_):
+        raise AssertionError("all epochs are read to find their replicates")
+
+    monkeypatch.setattr("lcdvt.workspace.journal.file_checksum", read)
+    pd.testing.assert_frame_equal(replicate_features(survey, 1), first)
