@@ -8,7 +8,7 @@ import errno
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Final
 
@@ -35,10 +35,9 @@ def alone(path: Path, said: str, *, removed: bool = False) -> Iterator[None]:
             # Its last holder may have removed the file between our opening and locking it: then it keeps nobody out.
             if not path.exists() or not os.path.samestat(os.fstat(lock.fileno()), path.stat()):
                 continue
-            with writable(path.parent):
-                lock.truncate(0)
-                lock.write(f"process {os.getpid()} on {socket.gethostname()}")
-                lock.flush()
+            with suppress(OSError):  # on a full disk: the name is a courtesy, the lock holds without it
+                os.ftruncate(lock.fileno(), 0)
+                os.write(lock.fileno(), f"process {os.getpid()} on {socket.gethostname()}".encode())
             try:
                 yield
             finally:
