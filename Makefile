@@ -3,7 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= 2
 
-INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check
+INSTALL := $(PIP) -c constraints.txt -e
+# Only files whose SHA-256 is known. torch is not among them, for its build is the machine's choice: it comes with INSTALL.
+KNOWN := $(PIP) --require-hashes --no-deps -r
 
 .PHONY: help env demo test test-fast docs lint format wheel clean
 help:            ## list the targets
@@ -12,16 +15,18 @@ help:            ## list the targets
 env: .venv/.installed-tests  ## create .venv with everything pinned in constraints.txt, functions compiled
 
 # The package alone, which is what a user installs and all that the demo needs.
-.venv/.installed: pyproject.toml constraints.txt
+.venv/.installed: pyproject.toml constraints.txt hashes/package.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=python3.12 …"; exit 2; }
 	@echo "installing lcdvt and what it needs into .venv (torch is most of it): usually two to five minutes"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(KNOWN) hashes/package.txt
 	@$(INSTALL) .
 	@touch $@
 
 # What tests, notebooks and ruff need comes on top.
-.venv/.installed-tests: .venv/.installed
+.venv/.installed-tests: .venv/.installed hashes/tests.txt
 	@echo "installing what the tests need (notebooks, Dask, LSDB, feets, Avro): usually one or two minutes"
+	@$(KNOWN) hashes/tests.txt
 	@$(INSTALL) '.[dev,notebooks,dask,lsdb,label,avro]'
 	@echo "compiling all functions, once: usually half a minute"
 	@$(BIN)/lcdvt doctor --compile > /dev/null || true  # what else is wrong here is no reason to stop

@@ -45,18 +45,29 @@ err = PlainConsole(stderr=True, highlight=False)
 
 
 def _log_lines(description: str, unit: str) -> Progress:
-    """Plain lines for a log file: one at once, then one every few seconds, and the last."""
+    """Plain lines for a log file: preparations at once, then a line every few seconds, and the last.
+
+    Without a unit the description says already what is counted.
+    """
     started = last = time.monotonic()
+    is_first = True
 
     def report(done: int, total: int | None, note: str = "") -> None:
-        nonlocal last
+        nonlocal last, is_first
         now = time.monotonic()
-        if now - last < SECONDS_BETWEEN_LOG_LINES and done != total:
+        is_preparing = done == 0 and total is None and note != ""
+        is_news = done == total or (is_first and (is_preparing or not unit))
+        if now - last < SECONDS_BETWEEN_LOG_LINES and not is_news:
             return
-        last = now
-        rate = done / max(now - started, 1e-9)
-        share = f"{done}/{total}" if total is not None else f"{done}"
-        err.print(f"{description}: {share} {unit}, {rate:.1f}/s {note}".rstrip())
+        last, is_first = now, False
+        if is_preparing:
+            text = note
+        elif not unit:
+            text = f"{done} of {total} {note}"
+        else:
+            share = f"{done}/{total}" if total is not None else f"{done}"
+            text = f"{share} {unit}, {done / max(now - started, 1e-9):.1f}/s {note}"
+        err.print(f"{description}: {text}".rstrip())
 
     return report
 
@@ -85,7 +96,7 @@ def progress_display(description: str, unit: str = "objects") -> Iterator[Progre
         task = bar.add_task(description, total=None, unit=unit, rate="", note="")
 
         def report(done: int, total: int | None, note: str = "") -> None:
-            rate = f"{done / max(time.monotonic() - started, 1e-9):.1f}/s"
+            rate = f"{done / max(time.monotonic() - started, 1e-9):.1f}/s" if done and unit else ""
             bar.update(task, completed=done, total=total, rate=rate, note=note)
 
         yield report

@@ -1,6 +1,7 @@
 """What is built is what is in the folders."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -70,6 +71,31 @@ def test_every_dependency_is_pinned_in_the_constraints():
     }
     assert names <= pinned, names - pinned
     assert "torch==2.13.0" in (ROOT / "constraints.txt").read_text()
+
+
+def test_what_make_installs_is_pinned_and_its_checksums_are_known():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    pins = {line for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line}
+    known: dict[str, set[str]] = {}
+    for name in ("package", "tests"):
+        lines = (ROOT / "hashes" / f"{name}.txt").read_text().replace("\\\n", " ").splitlines()
+        entries = [line.split() for line in lines if line and not line.startswith("#")]
+        for pin, *checksums in entries:
+            assert pin in pins, f"{pin} is not in constraints.txt: python docs/make_hashes.py INDEX"
+            assert checksums and all(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", one) for one in checksums), pin
+        known[name] = {pin.split("==")[0].lower().replace("_", "-") for pin, *_ in entries}
+    assert not known["package"] & known["tests"]
+    makefile = (ROOT / "Makefile").read_text()
+    extras = re.findall(r"'\.\[(dev[a-z,]+)\]'", makefile)[0].split(",")
+    for wanted, found in (
+        (project["dependencies"], known["package"]),
+        (
+            [line for extra in extras for line in project["optional-dependencies"][extra]],
+            known["package"] | known["tests"],
+        ),
+    ):
+        names = {line.split(">")[0].split("=")[0].strip().lower().replace("_", "-") for line in wanted}
+        assert names - found <= {"torch"}, "python docs/make_hashes.py INDEX"
 
 
 def test_help_needs_no_heavy_import():

@@ -6,9 +6,9 @@ from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from lcdvt.baselines.boosting import QuicklyBinnedBoosting
 from lcdvt.baselines.fitting import ClassProbabilities, balanced_weights, fit_classes
 from lcdvt.baselines.forests import ForestConfig
 from lcdvt.baselines.problem import TransferProblem
@@ -121,9 +121,9 @@ class WeightedBothSurveys:
         return boosting(self.config, seed, search)
 
 
-def boosting(config: WeightedConfig, seed: int, search: bool = False) -> HistGradientBoostingClassifier:
+def boosting(config: WeightedConfig, seed: int, search: bool = False) -> QuicklyBinnedBoosting:
     """Return unfitted boosting; `search` takes the quick version."""
-    return HistGradientBoostingClassifier(
+    return QuicklyBinnedBoosting(
         max_iter=config.search_rounds if search else config.rounds,
         learning_rate=config.search_learning_rate if search else config.learning_rate,
         max_leaf_nodes=config.leaves,

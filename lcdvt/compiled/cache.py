@@ -8,6 +8,7 @@ function has one form only, so that whoever writes last writes the same; each fi
 import hashlib
 import os
 import platform
+import stat
 import tempfile
 from contextlib import suppress
 from functools import cache
@@ -37,15 +38,31 @@ def kernels_folder() -> Path | None:
     A user without a home that can be written, as in many containers, gets a folder among the temporary files.
     """
     user = os.getuid() if hasattr(os, "getuid") else "user"
-    for root in (wanted_folder(), Path(tempfile.gettempdir()) / f"lcdvt-{user}"):
+    own = Path(tempfile.gettempdir()) / f"lcdvt-{user}"
+    for root in (wanted_folder(), own):
         folder = root / _key()
         try:
+            if root == own:
+                own.mkdir(mode=0o700, parents=True, exist_ok=True)
+                if not _is_mine_alone(own):
+                    continue
             folder.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=folder):
                 return folder
         except OSError:
             continue
     return None
+
+
+def _is_mine_alone(folder: Path) -> bool:
+    """Say whether nobody else can have put a file there: compiled code that is found is run.
+
+    Among the temporary files anybody may make a folder of any name, before we do.
+    """
+    found = folder.lstat()
+    return stat.S_ISDIR(found.st_mode) and (
+        not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & 0o022)
+    )
 
 
 def _key() -> str:

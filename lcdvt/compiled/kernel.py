@@ -3,9 +3,10 @@
 A compiled function costs most where nobody looks: before its first call. numba types and lowers every operation, and
 every numpy function in it is itself a program in Python to be compiled: a sort, a median or a slice set to an
 expression costs more than a page of plain arithmetic. So kernels are loops over flat arrays; what numpy does well, as
-sorting, it does before they are called; and one kernel does a whole family of features, because each way in from
-Python has a price too. A literal number as an argument makes numba compile the called part for that number alone, so
-numbers are passed in variables or constant arrays. `benchmarks/start.py --functions` prints what each costs.
+sorting, it does before they are called; arrays to work in are the caller's; and one kernel does a whole family of
+features, because each way in from Python has a price too. A literal number as an argument makes numba compile the
+called part for that number alone, so numbers are passed in variables or constant arrays. `benchmarks/start.py
+--functions` prints what each costs.
 """
 
 from collections.abc import Callable
@@ -28,8 +29,10 @@ KERNELS: Final[list[Any]] = []
 # Their types leave out what is used here.
 _njit: Final[Any] = numba.njit
 _config: Final[Any] = numba.config
-_LEAN: Final[dict[str, Any]] = {"error_model": "numpy", "no_cfunc_wrapper": True}
+# Without numba's runtime nobody counts who holds an array: a third less to compile, and no array can be made.
+_LEAN: Final[dict[str, Any]] = {"error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False}
 _PART: Final[dict[str, Any]] = {**_LEAN, "no_cpython_wrapper": True}
+_MAKES_ARRAYS: Final[dict[str, Any]] = {"_nrt": True}
 
 
 def _declare(function: Function, **options: Any) -> Any:
@@ -38,7 +41,7 @@ def _declare(function: Function, **options: Any) -> Any:
     # numba asks where to keep a function when it is declared; other packages keep theirs where they did.
     _config.CACHE_DIR = str(folder or "")
     try:
-        compiled = _njit(cache=folder is not None, **_LEAN, **options)(function)
+        compiled = _njit(cache=folder is not None, **{**_LEAN, **options})(function)
     finally:
         _config.CACHE_DIR = elsewhere
     KERNELS.append(compiled)
@@ -50,9 +53,19 @@ def kernel(function: Function) -> Any:
     return _declare(function)
 
 
+def roomy_kernel(function: Function) -> Any:
+    """Declare a kernel that makes arrays of its own."""
+    return _declare(function, **_MAKES_ARRAYS)
+
+
 def fast_kernel(function: Function) -> Any:
     """Declare a kernel whose sums may be reordered, all of them."""
     return _declare(function, fastmath=REORDERED_SUMS)
+
+
+def fast_roomy_kernel(function: Function) -> Any:
+    """Declare a kernel that makes arrays of its own and whose sums may be reordered."""
+    return _declare(function, fastmath=REORDERED_SUMS, **_MAKES_ARRAYS)
 
 
 def part(function: Function) -> Any:
@@ -71,10 +84,10 @@ def fast_part(function: Function) -> Any:
 
 
 def reordered_part(function: Function) -> Any:
-    """Declare a part whose sums may be reordered, too large to stand wherever it is called."""
-    return _njit(**_PART, fastmath=REORDERED_SUMS)(function)
+    """Declare a part whose sums may be reordered, too large to stand wherever it is called; it may make arrays."""
+    return _njit(**{**_PART, **_MAKES_ARRAYS}, fastmath=REORDERED_SUMS)(function)
 
 
-def number_compiled() -> int:
-    """Return how many kernels are compiled in this process."""
-    return sum(bool(each.signatures) for each in KERNELS)
+def compiled_names() -> frozenset[str]:
+    """Return the names of the kernels that are compiled in this process."""
+    return frozenset(f"{each.py_func.__module__}.{each.py_func.__name__}" for each in KERNELS if each.signatures)

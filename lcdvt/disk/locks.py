@@ -1,13 +1,22 @@
-"""One writer at a time: locks that the operating system drops when their holder dies, however it dies."""
+"""One writer at a time: locks that the operating system drops when their holder dies, however it dies.
 
+On a file system that several hosts share, the server drops the locks of a host that is gone, after the time it gives a
+host to come back. The lock file names its holder, so that a user can go and look.
+"""
+
+import errno
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
 from lcdvt.disk.atomic import writable
 from lcdvt.errors import WorkspaceError
+
+LONGEST_HOLDER: Final = 200
+"""A host's name has 64 characters at most; whatever else is in the file is not for the eyes of a user."""
 
 
 @contextmanager
@@ -20,12 +29,16 @@ def alone(path: Path, said: str, *, removed: bool = False) -> Iterator[None]:
         path.parent.mkdir(parents=True, exist_ok=True)
     while True:
         with writable(path.parent):
-            opened = path.open("w")
+            opened = path.open("a+")  # what its holder wrote there stays until the lock is ours
         with opened as lock:
             _hold(lock, "LOCK_EX", said)
             # Its last holder may have removed the file between our opening and locking it: then it keeps nobody out.
             if not path.exists() or not os.path.samestat(os.fstat(lock.fileno()), path.stat()):
                 continue
+            with writable(path.parent):
+                lock.truncate(0)
+                lock.write(f"process {os.getpid()} on {socket.gethostname()}")
+                lock.flush()
             try:
                 yield
             finally:
@@ -53,4 +66,10 @@ def _hold(lock: IO[str] | IO[bytes], kind: str, said: str) -> None:
     try:
         fcntl.flock(lock, getattr(fcntl, kind) | fcntl.LOCK_NB)
     except OSError as error:
-        raise WorkspaceError(said) from error
+        if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
+            raise WorkspaceError(
+                f"{lock.name} cannot be locked ({error.strerror}): its file system has no locks, so that two commands "
+                "could write there at once; mount it with locks (Lustre: -o flock), or take a workspace elsewhere."
+            ) from error
+        holder = Path(lock.name).read_text(encoding="utf-8", errors="replace")[:LONGEST_HOLDER].strip()
+        raise WorkspaceError(f"{said} It is {holder}." if holder else said) from error

@@ -13,7 +13,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from lcdvt.compiled.kernel import fast_kernel
+from lcdvt.compiled.kernel import fast_roomy_kernel
 
 Floats = NDArray[np.float32]
 
@@ -40,7 +40,7 @@ def _exponential(x: np.float32) -> np.float32:
     return series * power_of_two
 
 
-@fast_kernel
+@fast_roomy_kernel
 def gaussian_cost(
     output: Floats, x: Floats, observed: Floats, low: float, high: float, labelled: int
 ) -> tuple[Floats, Floats]:
@@ -89,7 +89,7 @@ def gaussian_cost(
     return means, gradient
 
 
-@fast_kernel
+@fast_roomy_kernel
 def latent_sample(
     output: Floats, noise: Floats, classes: int, low: float, high: float, variance: float, distance: float
 ) -> tuple[Floats, Floats, Floats]:
@@ -131,7 +131,7 @@ def latent_sample(
     return z, deviation, divergence
 
 
-@fast_kernel
+@fast_roomy_kernel
 def latent_gradient(
     output: Floats,
     noise: Floats,
@@ -166,7 +166,7 @@ def latent_gradient(
     return gradient
 
 
-@fast_kernel
+@fast_roomy_kernel
 def ramps(x: Floats, threshold: Floats, height: Floats, half_width: float, shown: Floats) -> Floats:
     """Return height × (x − threshold) / half_width limited to ±1, (members, rows, thresholds × features).
 

@@ -5,7 +5,7 @@ is compiled that was not asked for, and no list of functions and types has to be
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib import import_module
 
@@ -20,8 +20,9 @@ from lcdvt.names import BAND, MAG, MAG_ERR, MJD, OBJECT_ID
 from lcdvt.parallel.executors import IN_THIS_PROCESS, Workers, run_batches
 from lcdvt.parallel.progress import Progress, silent
 
-# Above and below the number of epochs from which on periodograms are transforms instead of sums.
-LONG, SHORT = 100, 30
+# Above and below the number of epochs from which on periodograms are transforms instead of sums; short ones in three
+# bands are few enough together to be compared with templates.
+LONG, SHORT = 100, 25
 EVERY_SURVEY = tuple(
     FeatureConfig(bands, DEFAULT_FEATURES, period_range=(0.5, 20.0)) for bands in (("V",), ("B", "R"), ("g", "r", "i"))
 )
@@ -44,27 +45,63 @@ def compile_ahead(
         How long the made-up light curves are.
     """
     tasks = [(each, epochs) for each in _by_family(config)]
-    names = "\n".join(repr((each.bands, each.features, bool(each.period_range))) for each, _ in tasks)
-    what = hashlib.sha256(f"{epochs}\n{names}".encode()).hexdigest()[:12]
+    what = _name_of(tasks)
     if config.engine != "fast" or workers.dask is not None or not tasks or is_complete(what):
         return
     functions = _number_of_functions(config)
-    done = 0
-    progress(0, None, f"compiling {functions} functions, once: {done} of {functions}")
-    for compiled in run_batches(_compile, tasks, workers.at_most(len(tasks))):
-        # Processes that share a function both compile it.
-        done = min(done + compiled, functions)
+
+    def say(done: int) -> None:
         progress(0, None, f"compiling {functions} functions, once: {done} of {functions}")
+
+    _compile_all(tasks, workers, say)
     mark_complete(what)
     progress(0, None, f"compiling {functions} functions, once: done")
 
 
+def number_of_all_functions() -> int:
+    """Return how many functions `compile_everything` compiles."""
+    return max(map(_number_of_functions, EVERY_SURVEY))
+
+
 def compile_everything(workers: Workers, progress: Progress = silent) -> None:
-    """Compile what any survey needs, of one, two or more bands, and with few epochs or many; reading included."""
+    """Compile what any survey needs, of one, two or more bands, and with few epochs or many; reading included.
+
+    Parameters
+    ----------
+    workers
+        Who compiles; processes share the work.
+    progress
+        Called with how many of the functions are compiled.
+    """
     _read_lines()
-    for config in EVERY_SURVEY:
-        for epochs in (LONG, SHORT):
-            compile_ahead(config, workers, progress, epochs=epochs)
+    by_survey = [[(each, epochs) for each in _by_family(config)] for config in EVERY_SURVEY for epochs in (LONG, SHORT)]
+    missing = [tasks for tasks in by_survey if not is_complete(_name_of(tasks))]
+    functions = number_of_all_functions()
+
+    def say(done: int) -> None:
+        if done < functions:
+            progress(done, functions)
+
+    _compile_all([task for tasks in missing for task in tasks], workers, say)
+    for tasks in missing:
+        mark_complete(_name_of(tasks))
+    progress(functions, functions)
+
+
+def _compile_all(tasks: list[tuple[FeatureConfig, int]], workers: Workers, say: Callable[[int], None]) -> None:
+    """Compile what each task needs, and say again and again how many functions that are by now."""
+    compiled: frozenset[str] = frozenset()
+    say(0)
+    for names in run_batches(_compile, tasks, workers.at_most(max(len(tasks), 1))):
+        # Processes that share a function both compile it: it counts once.
+        compiled |= names
+        say(len(compiled))
+
+
+def _name_of(tasks: list[tuple[FeatureConfig, int]]) -> str:
+    """Return a short name for what has been compiled once these tasks are done."""
+    names = "\n".join(repr((each.bands, each.features, bool(each.period_range), epochs)) for each, epochs in tasks)
+    return hashlib.sha256(names.encode()).hexdigest()[:12]
 
 
 def _read_lines() -> None:
@@ -105,20 +142,21 @@ def _by_family(config: FeatureConfig) -> Iterator[FeatureConfig]:
 def _number_of_functions(config: FeatureConfig) -> int:
     """Return how many kernels the modules have that compute the features; not all are needed for every star."""
     from lcdvt.compiled.kernel import KERNELS
+    from lcdvt.features.period.columns import MANY_BANDS
 
+    import_module("lcdvt.features.fast")
     if config.wants_period:
-        import_module("lcdvt.features.period.columns")
+        import_module(f"lcdvt.features.period.{'joint' if len(config.bands) >= MANY_BANDS else 'search'}")
     return sum(each.py_func.__module__.startswith("lcdvt.features") for each in KERNELS)
 
 
-def _compile(task: tuple[FeatureConfig, int]) -> int:
-    """Compute features of two made-up stars; return how many functions that compiled."""
-    from lcdvt.compiled.kernel import number_compiled
+def _compile(task: tuple[FeatureConfig, int]) -> frozenset[str]:
+    """Compute features of two made-up stars; return the names of the features' functions compiled by now."""
+    from lcdvt.compiled.kernel import compiled_names
 
     config, epochs = task
-    before = number_compiled()
     extract_table(_stars(config.bands, epochs), config)
-    return number_compiled() - before
+    return frozenset(name for name in compiled_names() if name.startswith("lcdvt.features"))
 
 
 def _stars(bands: tuple[str, ...], epochs: int) -> pa.Table:

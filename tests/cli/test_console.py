@@ -126,3 +126,19 @@ def test_an_interruption_while_python_imports_is_one_sentence():
     assert (
         answer.stderr.strip() == "lcdvt: interrupted; what was finished is kept, run the same command again to go on."
     )
+
+
+def test_a_log_says_what_is_prepared_at_once_and_counts_without_a_unit(monkeypatch):
+    log = io.StringIO()
+    monkeypatch.setattr("lcdvt.cli.console.err", PlainConsole(file=log, force_terminal=False, width=200))
+    with progress_display("ingest") as progress:
+        progress(0, None, "compiling 20 functions, once: 0 of 20")
+        progress(0, None, "compiling 20 functions, once: 3 of 20")  # too soon for another line
+        progress(7, 7)
+    with progress_display("compiling 20 functions, once", unit="") as progress:
+        for done in (0, 12, 20):
+            progress(done, 20)
+    first, last, *counted = log.getvalue().splitlines()
+    assert first == "ingest: compiling 20 functions, once: 0 of 20"
+    assert last.startswith("ingest: 7/7 objects, ")
+    assert counted == ["compiling 20 functions, once: 0 of 20", "compiling 20 functions, once: 20 of 20"]

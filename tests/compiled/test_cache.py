@@ -14,7 +14,7 @@ from lcdvt.compiled.cache import is_complete, kernels_folder, mark_complete
 EXTRACT = """
 import numpy as np, pandas as pd
 from numba.core import event
-from lcdvt.compiled.kernel import KERNELS, number_compiled
+from lcdvt.compiled.kernel import KERNELS, compiled_names
 from lcdvt.features import extract
 
 with event.install_recorder("numba:compile") as recorder:
@@ -22,7 +22,7 @@ with event.install_recorder("numba:compile") as recorder:
     epochs = pd.DataFrame({"object_id": "star", "band": np.repeat(["B", "R"], 40), "mjd": time, "mag_err": 0.1})
     found = extract(epochs.assign(mag=np.sin(time)), ["Mean", "CAR_tau", "Eta_color"])
 # One form of each function: what differs only in layout or type would be compiled again, in silence.
-assert number_compiled() == 3 and all(len(each.signatures) <= 1 for each in KERNELS)
+assert len(compiled_names()) == 3 and all(len(each.signatures) <= 1 for each in KERNELS)
 print(len(recorder.buffer), found.iloc[0, 1:].tolist())
 """
 
@@ -70,4 +70,25 @@ def test_where_nothing_can_be_kept_it_is_kept_for_a_while(tmp_path, monkeypatch)
     assert folder is not None and folder.is_relative_to(tmp_path / "temporary")
     assert kernels_folder() is None and not is_complete("anything")
     mark_complete("anything")  # nowhere: no error
+    kernels_folder.cache_clear()
+
+
+@pytest.mark.parametrize("kind", ["anybody may write", "a link"])
+def test_among_temporary_files_only_an_own_folder_is_trusted(tmp_path, monkeypatch, kind):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("LCDVT_CACHE", str(tmp_path / "file" / "below"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    planted = tmp_path / f"lcdvt-{os.getuid()}"
+    if kind == "a link":
+        (tmp_path / "elsewhere").mkdir()
+        planted.symlink_to(tmp_path / "elsewhere")
+    else:
+        planted.mkdir()
+        planted.chmod(0o777)
+    kernels_folder.cache_clear()
+    assert kernels_folder() is None
+    if kind == "a link":
+        planted.unlink()
+        kernels_folder.cache_clear()
+        assert kernels_folder() is not None and planted.stat().st_mode & 0o777 == 0o700
     kernels_folder.cache_clear()

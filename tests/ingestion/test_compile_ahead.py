@@ -32,7 +32,7 @@ def test_it_is_said_and_done_once():
 
 def test_only_what_is_asked_for_is_computed(monkeypatch):
     asked = []
-    monkeypatch.setattr(ahead, "_compile", lambda task: asked.append(task[0].names) or 1)
+    monkeypatch.setattr(ahead, "_compile", lambda task: asked.append(task[0].names) or frozenset())
     compile_ahead(FeatureConfig(("g",), ("Mean", "Amplitude", "Period"), period_range=(1.0, 9.0)), Workers(1))
     assert asked == [("Mean",), ("Amplitude",), ("Period",)]
 
@@ -41,3 +41,16 @@ def test_another_engine_and_a_cluster_compile_nothing_here(monkeypatch):
     monkeypatch.setattr(ahead, "_compile", lambda task: pytest.fail("nothing to compile"))
     compile_ahead(FeatureConfig(("g",), ("Mean",), "feets"))
     compile_ahead(FeatureConfig(("g",), ("Mean",)), Workers(1, "local"))
+
+
+@pytest.mark.slow
+def test_all_functions_are_compiled_and_each_counts_once():
+    from lcdvt.compiled.kernel import KERNELS
+
+    said = []
+    ahead.compile_everything(Workers(1), lambda done, total, note="": said.append((done, total)))
+    counts, totals = zip(*said, strict=True)
+    assert list(counts) == sorted(counts) and counts[0] == 0
+    assert set(totals) == {counts[-1]} == {ahead.number_of_all_functions()}
+    features = [each for each in KERNELS if each.py_func.__module__.startswith("lcdvt.features")]
+    assert [each.py_func.__name__ for each in features if not each.signatures] == []

@@ -152,7 +152,8 @@ def _changes(curve: JointCurves, out: np.ndarray) -> None:
     steps[offsets[1:] - 1] = 0.0
     out[:, 7] = sum_within(steps, offsets) / (n - 1) / (2.0 * variance)
     sums, counts = np.zeros((2, len(n), len(LAG_EDGES) - 1))
-    _pair_sums(curve.time, residual, curve.error, offsets, sums, counts)
+    running, edges = np.empty((2, int(n.max()) + 1)), np.empty(len(LAG_EDGES), dtype=np.int64)
+    _pair_sums(curve.time, residual, curve.error, offsets, sums, counts, running, edges)
     intrinsic = np.maximum(variance - sum_within(curve.error**2, offsets) / n, 0.1 * variance)
     structure = np.maximum(sums / counts / (2.0 * intrinsic[:, None]), 0.0)
     out[:, _SF : _SF + len(LAG_NAMES)] = np.where(counts >= FEWEST_LAG_PAIRS, structure, np.nan)
@@ -160,25 +161,39 @@ def _changes(curve: JointCurves, out: np.ndarray) -> None:
 
 @kernel
 def _pair_sums(
-    t: np.ndarray, r: np.ndarray, e: np.ndarray, offsets: np.ndarray, sums: np.ndarray, counts: np.ndarray
-) -> None:
-    """Add the squared differences of pairs of epochs, errors taken out, to the bins of their lags."""
+    t: np.ndarray, r: np.ndarray, e: np.ndarray, offsets: np.ndarray, sums: np.ndarray, counts: np.ndarray,
+    running: np.ndarray, edges: np.ndarray,
+) -> None:  # fmt: skip
+    """Add the squared differences of pairs of epochs, errors taken out, to the bins of their lags.
+
+    The partners of an epoch in a bin follow each other, and their sums are differences of running sums, of r² − e² and
+    of r (the rows of `running`). Where a bin begins, in `edges`, only moves on from one epoch to the next.
+    """
     bins = sums.shape[1]
+    squares, values = running[0], running[1]
     for row in range(sums.shape[0]):
-        start, stop = offsets[row], offsets[row + 1]
-        for i in range(start, stop, 1 + (stop - start) // PAIRS_COMPARED):
-            k = 0
-            for j in range(i + 1, stop):
-                lag = t[j] - t[i]
-                if lag < LAG_EDGES[0]:
-                    continue
-                while k < bins and lag >= LAG_EDGES[k + 1]:
-                    k += 1
-                if k == bins:
-                    break
-                difference = r[j] - r[i]
-                sums[row, k] += difference * difference - e[i] * e[i] - e[j] * e[j]
-                counts[row, k] += 1.0
+        start, epochs = offsets[row], offsets[row + 1] - offsets[row]
+        squares[0], values[0] = 0.0, 0.0
+        for i in range(epochs):
+            here = start + i
+            squares[i + 1] = squares[i] + r[here] * r[here] - e[here] * e[here]
+            values[i + 1] = values[i] + r[here]
+        for k in range(bins + 1):
+            edges[k] = 0
+        for i in range(0, epochs, 1 + epochs // PAIRS_COMPARED):
+            here = start + i
+            own = r[here] * r[here] - e[here] * e[here]
+            for k in range(bins + 1):
+                place = edges[k] if edges[k] > i else i + 1
+                while place < epochs and t[start + place] - t[here] < LAG_EDGES[k]:
+                    place += 1
+                edges[k] = place
+            for k in range(bins):
+                first, last = edges[k], edges[k + 1]
+                number = last - first
+                sums[row, k] += squares[last] - squares[first] + number * own
+                sums[row, k] -= 2.0 * r[here] * (values[last] - values[first])
+                counts[row, k] += number
 
 
 def _spectrum(curve: JointCurves, wavelengths: np.ndarray, out: np.ndarray) -> None:

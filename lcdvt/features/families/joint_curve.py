@@ -29,6 +29,8 @@ SIGMAS: Final = np.array((0.15, 0.35, 0.6, 0.85, 1.1, 1.5, 2.2, 3.5))
 WHITE_SIGMAS: Final = np.array((0.02, *SIGMAS))
 # Log-likelihood by which one walk must be better than another to be more than rounding.
 CLEARLY: Final = 1e-6
+# The product of so many variances, square magnitudes from 1e-30 to 1e30, stays within a float's range.
+EPOCHS_PER_LOGARITHM: Final = 8
 
 
 class JointCurves(NamedTuple):
@@ -65,7 +67,8 @@ class JointCurves(NamedTuple):
 def fit_joint_curves(curves: Curves, n_bands: int, error_scale: float, error_floor: float) -> JointCurves:
     """Fit offsets and walk to objects with at least two epochs; an object's `n_bands` curves follow each other."""
     of_band = curves.offsets
-    offsets = of_band[::n_bands]
+    # A kernel takes one layout: another would be compiled again.
+    offsets = np.ascontiguousarray(of_band[::n_bands])
     epochs = np.diff(offsets)
     given = np.diff(of_band).reshape(-1, n_bands)
     rough = curves.mag - np.repeat(median_within(curves.mag, of_band), given.ravel())
@@ -110,7 +113,7 @@ class _Walks:
         self, t: np.ndarray, y: np.ndarray, e2: np.ndarray, column: np.ndarray, offsets: np.ndarray, n_bands: int
     ) -> None:
         self.column = column
-        self._data = (t, y, e2, column, np.ascontiguousarray(offsets))
+        self._data = (t, y, e2, column, offsets)
         self._n_bands = n_bands
         self.solution = np.zeros((len(offsets) - 1, n_bands))
         self.variance = np.zeros((len(offsets) - 1, n_bands))
@@ -130,8 +133,8 @@ class _Walks:
         """Return the likelihoods of some walks for each object; `solution` and `variance` are those of the last."""
         values = np.empty(np.broadcast_shapes(tau.shape, sigma.shape))
         n = self._n_bands
-        work = np.empty((n + 3, n + 1))
-        _likelihoods(*self._data, tau, np.ascontiguousarray(sigma), work, self.solution, self.variance, values)
+        work, decays = np.empty((n + 3, n + 1)), np.empty(int(np.max(np.diff(self._data[-1]), initial=1)))
+        _likelihoods(*self._data, tau, np.ascontiguousarray(sigma), work, decays, self.solution, self.variance, values)
         return values
 
 
@@ -145,13 +148,15 @@ def _likelihoods(
     taus: np.ndarray,
     sigmas: np.ndarray,
     work: np.ndarray,
+    decays: np.ndarray,
     solutions: np.ndarray,
     variances: np.ndarray,
     values: np.ndarray,
 ) -> None:
     """Fill the restricted log-likelihoods of walks (τ = 0: uncorrelated), the offsets and their variances.
 
-    The rows of `work` are the normal equations, the filter's state, its surprise, and a column of the inverse.
+    The rows of `work` are the normal equations, the filter's state, its surprise, and a column of the inverse. Walks of
+    the same τ follow each other and share `decays`; of products of some epochs' variances one logarithm is taken.
     """
     state, surprise, inverse = work[work.shape[0] - 3], work[work.shape[0] - 2], work[work.shape[0] - 1]
     for row in range(values.shape[0]):
@@ -163,34 +168,43 @@ def _likelihoods(
         for walk in range(values.shape[1]):
             tau = taus[row, walk]
             stationary = sigmas[row, walk] * sigmas[row, walk]
-            squares, logs = 0.0, 0.0
+            squares, logs, product = 0.0, 0.0, 1.0
             uncertainty = stationary
+            if walk == 0 or tau != taus[row, walk - 1]:
+                decays[0] = 0.0
+                for i in range(1, stop - start):
+                    gap = t[start + i] - t[start + i - 1]
+                    decays[i] = math.exp(-gap / tau) if tau > 0.0 else 0.0
             for k in range(bands + 1):
                 state[k] = 0.0
                 for j in range(bands + 1):
                     work[k, j] = 0.0
             for i in range(start, stop):
+                decay = decays[i - start]
                 if i > start:
-                    decay = math.exp(-(t[i] - t[i - 1]) / tau) if tau > 0.0 else 0.0
-                    for k in range(bands + 1):
-                        state[k] *= decay
                     uncertainty = stationary + decay * decay * (uncertainty - stationary)
                 expected = uncertainty + e2[i]
-                gain = uncertainty / expected
+                inverse_expected = 1.0 / expected
+                gain = uncertainty * inverse_expected
                 for k in range(bands):
+                    state[k] *= decay
                     surprise[k] = -state[k]
                 surprise[column[i]] += 1.0
+                state[bands] *= decay
                 surprise[bands] = y[i] - state[bands]
                 for k in range(bands):
-                    share = surprise[k] / expected
+                    share = surprise[k] * inverse_expected
                     if share != 0.0:
                         for j in range(k, bands + 1):
                             work[k, j] += share * surprise[j]
-                squares += surprise[bands] * surprise[bands] / expected
-                logs += math.log(expected)
-                for k in range(bands + 1):
                     state[k] += gain * surprise[k]
+                squares += surprise[bands] * surprise[bands] * inverse_expected
+                state[bands] += gain * surprise[bands]
                 uncertainty *= 1.0 - gain
+                product *= expected
+                if (i - start) % EPOCHS_PER_LOGARITHM == 0 or i == stop - 1:
+                    logs += math.log(product)
+                    product = 1.0
             # Cholesky: normal = L Lᵀ, in place in the lower triangle; the solution of L alone comes with it.
             is_definite = True
             for k in range(bands):

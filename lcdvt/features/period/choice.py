@@ -10,7 +10,6 @@ Where the two minima of a binary are alike, twice the period cannot win by likel
 `lcdvt.features.period.eclipse` then has a word.
 """
 
-import math
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
@@ -20,21 +19,20 @@ import numpy as np
 from lcdvt.features.period.eclipse import MAD_TO_SIGMA, EclipseConfig, find_eclipses
 from lcdvt.features.period.fit import (
     HIGHEST_HARMONIC,
-    MODEL_HARMONICS,
     MODEL_HIGHEST,
+    ONE_SINE,
     Bands,
     Floats,
-    Integers,
+    Sharpening,
+    fill_scores,
     fit_candidates,
     fit_model,
+    noise_memory,
 )
 from lcdvt.features.period.shape import DoubleWavePrior, double_wave_log_odds
 
-ONE_SINE = 0
 # About halves and doubles, a matter of how minima differ, eclipses do not argue: harmonics know more of the shape.
 SAME_PERIOD = np.array((0.25, 0.5, 1.0, 2.0, 4.0))
-LONGEST_LAG = 40
-SHARPENING_POINTS = 5
 
 
 @dataclass(frozen=True)
@@ -185,18 +183,10 @@ def _sharp_fit(
     Strong signals with many harmonics have tops much narrower than a peak of the scan: without this, chance on the
     grid would decide between them.
     """
-    frequencies, gains, window = fit_candidates(bands, candidates, reaches, config.final_points, HIGHEST_HARMONIC)
-    steps = 2.0 * reaches / (config.final_points - 1)
-    for _ in range(config.sharpenings):
-        scores = _scores(bands, frequencies, gains, window, baseline, config)
-        best = np.argsort(-scores.max(axis=1), kind="stable")[: config.sharpened]
-        tops = frequencies[best, scores[best].argmax(axis=1)]
-        closer, closer_gains, _ = fit_candidates(bands, tops, steps[best], SHARPENING_POINTS, HIGHEST_HARMONIC)
-        better = closer_gains > gains[best]
-        frequencies[best] = np.where(better, closer, frequencies[best])
-        gains[best] = np.where(better, closer_gains, gains[best])
-        steps = 2.0 * steps / (SHARPENING_POINTS - 1)
-    return frequencies, gains, window
+    sharpening = Sharpening(
+        config.sharpenings, config.sharpened, baseline, config.cycles_per_harmonic, config.window_penalty
+    )
+    return fit_candidates(bands, candidates, reaches, config.final_points, HIGHEST_HARMONIC, sharpening)
 
 
 def _polished(bands: Bands, frequency: float, model: int, baseline: float, n_points: int) -> float:
@@ -231,14 +221,12 @@ def _penalised(
     baseline: float,
     config: ChoiceConfig,
 ) -> Floats:
-    epochs = np.diff(bands.bounds)
-    per_harmonic = np.log(np.maximum(epochs / memory, 3.0))
-    used = np.minimum(MODEL_HARMONICS[:, None], bands.max_harmonics[None, :])
-    scores = gains / memory - used @ per_harmonic - config.window_penalty * window[:, None]
-    cycles = frequencies * baseline
-    allowed = np.maximum(cycles / config.cycles_per_harmonic, 1.0) >= MODEL_HIGHEST
-    allowed &= (bands.max_harmonics.max() >= MODEL_HARMONICS) & (gains > 0.0)
-    return np.where(allowed, scores, -np.inf)
+    scores = np.empty_like(gains)
+    fill_scores(
+        bands.bounds, bands.max_harmonics, frequencies, gains, window, memory, baseline, config.cycles_per_harmonic,
+        config.window_penalty, scores,
+    )  # fmt: skip
+    return scores
 
 
 def _noise_memory(bands: Bands, frequencies: Floats, gains: Floats) -> float:
@@ -246,25 +234,7 @@ def _noise_memory(bands: Bands, frequencies: Floats, gains: Floats) -> float:
 
     They are the residuals of the best single sine: richer models would have fitted the correlation away.
     """
-    place = np.argmax(gains[:, ONE_SINE])
-    residuals, _ = fit_model(bands, frequencies[place, ONE_SINE], ONE_SINE)
-    return _correlation_length(residuals * np.sqrt(bands.w), bands.bounds)
-
-
-def _correlation_length(residuals: Floats, bounds: Integers) -> float:
-    total = 0.0
-    for start, stop in pairwise(bounds.tolist()):
-        r = residuals[start:stop]
-        n = stop - start
-        variance = float(r @ r)
-        length = 1.0
-        for lag in range(1, min(LONGEST_LAG, n // 3) if variance > 0.0 else 1):
-            correlation = float(r[lag:] @ r[: n - lag]) / variance
-            if correlation < 1.0 / math.sqrt(n):
-                break
-            length += 2.0 * correlation
-        total += length * n
-    return total / float(bounds[-1] - bounds[0])
+    return noise_memory(bands, float(frequencies[np.argmax(gains[:, ONE_SINE]), ONE_SINE]))
 
 
 def _reweighted(bands: Bands, frequency: float, model: int, outlier_sigma: float) -> Bands:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from lcdvt.features.period.fit import Bands, fit_model
+from lcdvt.features.period.fit import LEFT, Bands, fit_model
 
 FOUR_HARMONICS: Final = 3
 """The model 1, 2, 3, 4 among the models of `fit`."""
@@ -49,18 +49,18 @@ class RelativeHarmonics(NamedTuple):
 
 def relative_harmonics(bands: Bands, frequency: float, model: int, highest: int) -> RelativeHarmonics:
     """Fit a model that begins with harmonics 1, 2, … at a frequency and compare up to `highest` with the first."""
-    residuals, coefficients = fit_model(bands, frequency, model)
+    _, fitted = fit_model(bands, frequency, model)
+    epochs = np.diff(bands.bounds).tolist()
     sums, weights = [0j] * (highest - 1), [0.0] * (highest - 1)
     precision, amplitude = 0.0, 0.0
-    for b in range(bands.bounds.size - 1):
-        part = slice(bands.bounds[b], bands.bounds[b + 1])
-        first = complex(coefficients[b, 0], -coefficients[b, 1])
+    for n, coefficients in zip(epochs, fitted.tolist(), strict=True):
+        first = complex(coefficients[0], -coefficients[1])
         if abs(first) == 0.0:
             continue
-        noise = math.sqrt(float(np.sum(bands.w[part] * residuals[part] ** 2)) * 2.0 / (part.stop - part.start))
+        noise = math.sqrt(2.0 * coefficients[LEFT] / n)
         weight = (abs(first) / max(noise, 1e-6 * abs(first))) ** 2
         for place, k in enumerate(range(2, highest + 1)):
-            harmonic = complex(coefficients[b, 2 * k - 2], -coefficients[b, 2 * k - 1])
+            harmonic = complex(coefficients[2 * k - 2], -coefficients[2 * k - 1])
             sums[place] += weight * harmonic / abs(first) * (abs(first) / first) ** k
             # what the epochs do not determine is exactly zero
             weights[place] += weight if harmonic != 0.0 else 0.0

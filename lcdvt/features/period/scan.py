@@ -16,11 +16,13 @@ from lcdvt.features.lomb_scargle import Transform
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Powers = NDArray[np.float32]
 
 # Below this many epochs a compiled sum is faster than a non-uniform FFT whatever the grid's length.
 DIRECT_SUM_EPOCHS = 40
-# Where the epochs see a sine as constant, the transform's rounding (1e-6) would be all that is left.
-LEAST_DETERMINANT = 1e-5
+# Where the epochs see a sine as constant, the transform's rounding (1e-3) would be all that is left. A quarter is the
+# determinant of phases spread evenly.
+LEAST_DETERMINANT = np.float32(2e-3)
 # The direct sum turns its phases by recurrence; starting afresh this often keeps them exact to ~1e-13.
 RECURRENCE_LENGTH = 256
 # Frequencies that turn one into the other by sampling once a night, once a sidereal night, or one season a year.
@@ -41,44 +43,64 @@ ALIAS_RELATIVES = np.array(((0.5, 0.5), (1.0, 1.0)))
 def scan_score(times: list[Floats], mags: list[Floats], weights: list[Floats], df: float, n_grid: int) -> Floats:
     """Return how much of the light the frequencies i·df, i = 0 … n_grid, explain, all bands together.
 
-    Each band has its own amplitude, phase and offset. Its power counts by its number of epochs over the share of
-    variance its best frequency leaves, which is the slope of its log-likelihood there.
+    A sine's power counts by its number of epochs over the share of variance its best frequency leaves, which is the
+    slope of its log-likelihood there. Long bands share one sine, their spreads made equal, as stars change in all bands
+    at once: one transform does for all of them. Short ones have a sine each, with its own amplitude, phase and offset.
     """
     score = np.zeros(n_grid + 1)
-    for t, y, w in zip(times, mags, weights, strict=True):
-        if t.size <= DIRECT_SUM_EPOCHS:
-            power = _direct_power(t, y, w, df, n_grid)
-        else:
-            power = _transformed_power(t, y, w, df, n_grid)
-        _add_power(score, power, float(t.size))
+    bands = list(zip(times, mags, weights, strict=True))
+    short = [band for band in bands if band[0].size <= DIRECT_SUM_EPOCHS]
+    for t, y, w in short:
+        _add_power(score, _direct_power(t, y, w, df, n_grid), float(t.size))
+    if len(short) < len(bands):
+        t, y, w = _as_one([band for band in bands if band[0].size > DIRECT_SUM_EPOCHS])
+        _add_power(score, _transformed_power(t, y, w, df, n_grid), float(t.size))
     return score
 
 
-def _transformed_power(t: Floats, y: Floats, w: Floats, df: float, n_grid: int) -> Floats:
-    """Return the same as `_direct_power` by non-uniform FFT."""
-    transform = Transform(n_grid)
+def _as_one(bands: list[tuple[Floats, Floats, Floats]]) -> tuple[Floats, Floats, Floats]:
+    """Return the bands' epochs as if of one band: equal spreads, and weights by numbers of epochs."""
+    if len(bands) == 1:
+        return bands[0]
+    epochs = sum(t.size for t, _, _ in bands)
+    spreads = [math.sqrt(float(np.sum(w * y * y))) for _, y, w in bands]
+    return (
+        np.concatenate([t for t, _, _ in bands]),
+        np.concatenate([y / spread for (_, y, _), spread in zip(bands, spreads, strict=True)]),
+        np.concatenate([w * (w.size / epochs) for _, _, w in bands]),
+    )
+
+
+def _transformed_power(t: Floats, y: Floats, w: Floats, df: float, n_grid: int) -> Powers:
+    """Return the same as `_direct_power` by non-uniform FFT; single precision does for candidates, which are fitted."""
+    transform = Transform(n_grid, single=True)
     turn = 2.0 * np.pi * df * t
-    double = transform.sums(w * transform.at(2.0 * turn, 2.0 * turn))
     shift = w * transform.at(turn, turn)
-    power = np.empty(n_grid)
-    _fill_power(transform.sums(shift), double, transform.sums(y * shift), float(np.sum(w * y * y)), power)
+    single, signal = transform.sums(shift), transform.sums(y * shift)
+    # The window at twice the frequency: for the lower half of the grid it is on the grid.
+    lower = n_grid // 2
+    upper = Transform(n_grid - lower, single=True)
+    double = np.concatenate((single[1 : 2 * lower : 2], upper.sums(w * upper.at(2.0 * (lower + 1) * turn, 2.0 * turn))))
+    power = np.empty(n_grid, dtype=np.float32)
+    _fill_power(single, double, signal, np.float32(np.sum(w * y * y)), power)
     return power
 
 
 @fast_kernel
-def _fill_power(single: Floats, double: Floats, signal: Floats, variance: float, power: Floats) -> None:
+def _fill_power(single: Powers, double: Powers, signal: Powers, variance: float, power: Powers) -> None:
+    half, one = np.float32(0.5), np.float32(1.0)
     for k in range(power.size):
         c, s, yc, ys = single[k, 0], single[k, 1], signal[k, 0], signal[k, 1]
-        cc = 0.5 * (1.0 + double[k, 0]) - c * c
-        ss = 0.5 * (1.0 - double[k, 0]) - s * s
-        cs = 0.5 * double[k, 1] - c * s
+        cc = half * (one + double[k, 0]) - c * c
+        ss = half * (one - double[k, 0]) - s * s
+        cs = half * double[k, 1] - c * s
         determinant = cc * ss - cs * cs
-        explained = ss * yc * yc + cc * ys * ys - 2.0 * cs * yc * ys
-        power[k] = explained / (determinant * variance) if determinant > LEAST_DETERMINANT else 0.0
+        explained = ss * yc * yc + cc * ys * ys - (cs + cs) * yc * ys
+        power[k] = explained / (determinant * variance) if determinant > LEAST_DETERMINANT else np.float32(0.0)
 
 
 @kernel
-def _add_power(score: Floats, power: Floats, n_epochs: float) -> None:
+def _add_power(score: Floats, power: Powers, n_epochs: float) -> None:
     highest = 0.0
     for i in range(power.size):
         # A frequency at which the epochs determine no sine gives 0/0 there.
@@ -95,9 +117,9 @@ def _add_power(score: Floats, power: Floats, n_epochs: float) -> None:
         score[i + 1] += power[i] * scale
 
 
-def _direct_power(t: Floats, y: Floats, w: Floats, df: float, n_grid: int) -> Floats:
+def _direct_power(t: Floats, y: Floats, w: Floats, df: float, n_grid: int) -> Powers:
     """Return the floating-mean Lomb–Scargle power at df, 2 df, … (Zechmeister & Kürster 2009, eq. 5)."""
-    power = np.zeros(n_grid)
+    power = np.zeros(n_grid, dtype=np.float32)
     turn = 2.0 * np.pi * df * t
     _fill_direct_power(
         t, y, w, df, float(np.sum(w * y * y)), np.cos(turn), np.sin(turn), np.empty(t.size), np.empty(t.size), power
@@ -108,7 +130,7 @@ def _direct_power(t: Floats, y: Floats, w: Floats, df: float, n_grid: int) -> Fl
 @fast_kernel
 def _fill_direct_power(
     t: Floats, y: Floats, w: Floats, df: float, variance: float, turn_c: Floats, turn_s: Floats, c: Floats, s: Floats,
-    power: Floats,
+    power: Powers,
 ) -> None:  # fmt: skip
     n = t.size
     for i in range(power.size):
@@ -153,8 +175,8 @@ def candidate_frequencies(
     frequencies, reaches = np.empty(room), np.empty(room)
     heights, places = np.empty(4 * max(n_peaks, n_harmonic_peaks)), np.empty((2, n_seeds), dtype=np.int64)
     count = _fill_candidates(
-        score, score.copy(), float(score.mean()), df, first, samples_per_peak, n_peaks, n_harmonic_peaks, heights,
-        np.empty(heights.size, dtype=np.int64), places, frequencies, reaches,
+        score, np.empty(score.size), score.copy(), float(score.mean()), df, first, samples_per_peak, n_peaks,
+        n_harmonic_peaks, heights, np.empty(heights.size, dtype=np.int64), places, frequencies, reaches,
     )  # fmt: skip
     return frequencies[:count], reaches[:count]
 
@@ -211,25 +233,23 @@ def _append(
 
 @kernel
 def _fill_candidates(
-    score: Floats, total: Floats, mean: float, df: float, first: int, separation: int, n_peaks: int,
+    score: Floats, beside: Floats, total: Floats, mean: float, df: float, first: int, separation: int, n_peaks: int,
     n_harmonic_peaks: int, heights: Floats, places: Integers, found: Integers, frequencies: Floats, reaches: Floats,
 ) -> np.int64:  # fmt: skip
     """Fill frequencies and reaches; return how many. The rows of `found` are all peaks, and those with relatives."""
     seeds, parents = found[0], found[1]
     last = score.size - 1
+    # A frequency half a step off the grid is some half steps off at its harmonics: look beside them. The highest of
+    # three noise samples lies about half a mean above the mean.
+    for k in range(1, last):
+        highest_near = score[k] if score[k] > score[k - 1] else score[k - 1]
+        beside[k] = (highest_near if highest_near > score[k + 1] else score[k + 1]) - 1.5 * mean
+    beside[last] = (score[last] if score[last] > score[last - 1] else score[last - 1]) - 1.5 * mean
     n_seeds, n_parents, strongest = np.int64(0), np.int64(0), np.int64(0)
     # The score itself, then the sums over 2, 4 and 6 harmonics.
     for harmonic in range(1, HARMONICS_SUMMED + 1):
         for i in range(first, last // harmonic + 1 if harmonic > 1 else first):
-            k = i * harmonic
-            # A frequency half a step off the grid is `harmonic` half steps off at its harmonic: look beside it.
-            beside = score[k]
-            if score[k - 1] > beside:
-                beside = score[k - 1]
-            if k < last and score[k + 1] > beside:
-                beside = score[k + 1]
-            # The highest of three noise samples lies about half a mean above the mean.
-            total[i] += beside - 1.5 * mean
+            total[i] += beside[i * harmonic]
         if harmonic > 1 and harmonic % 2 == 1:
             continue
         wanted = n_peaks if harmonic == 1 else n_harmonic_peaks

@@ -241,11 +241,13 @@ def _usable_bands(
             continue
         w = 1.0 / (err[inside] ** 2 + config.error_floor**2)
         w /= w.sum()
-        y = mag[inside] - np.median(mag[inside])
+        ordered = np.sort(mag[inside])
+        # numpy's own median costs a short curve more than all else here.
+        y = mag[inside] - 0.5 * (ordered[(ordered.size - 1) // 2] + ordered[ordered.size // 2])
         y -= np.sum(w * y)
         spread = math.sqrt(float(np.sum(w * y * y)))
         # A spread at the last digits of a float is a constant magnitude.
-        if math.isfinite(spread) and spread > 1e-10 * max(1.0, float(np.abs(mag[inside]).max())):
+        if math.isfinite(spread) and spread > 1e-10 * max(1.0, abs(float(ordered[0])), abs(float(ordered[-1]))):
             usable.append((t[inside] - 0.5 * (start + end), y, w))
     return usable
 

@@ -20,6 +20,8 @@ from lcdvt.features.period.fit import MODEL_HARMONICS, Bands, Floats, fit_model
 N_CORRELATION_TIMES = 7
 # Shares of the variance that the random walk may have; 0 is white noise alone.
 RANDOM_WALK_SHARES = np.array((0.0, 0.1, 0.3, 0.6, 0.85, 0.95, 0.99))
+# The product of so many inverse variances stays within a float's range even where errors differ by 1e15.
+EPOCHS_PER_LOGARITHM = 8
 
 
 def false_alarm(
@@ -76,42 +78,57 @@ def _noise_log_ratio(
         white = 1.0 / (n * w)
         white /= white.mean()
         # A perfect fit has no noise level; a floor far below any measurement keeps its likelihood finite.
-        floor = 1e-12 * before
-        gain = _noise_likelihood(r, white, decays, floor) - _noise_likelihood(y, white, decays, floor)
+        likelihoods = np.empty(2)
+        _noise_likelihoods(y, r, white, decays, 1e-12 * before, np.empty((7, RANDOM_WALK_SHARES.size)), likelihoods)
         # The coefficients were fitted: fewer epochs than n speak for the model.
-        log_ratio += gain * (n - 2 * used - 1) / n
+        log_ratio += float(likelihoods[1] - likelihoods[0]) * (n - 2 * used - 1) / n
     return log_ratio, degrees, explained, total
 
 
 @kernel
-def _noise_likelihood(y: Floats, white: Floats, decays: Floats, floor: float) -> float:
-    """Return the highest log-likelihood of white noise plus damped random walk, the total variance free.
+def _noise_likelihoods(
+    y: Floats, r: Floats, white: Floats, decays: Floats, floor: float, work: Floats, best: Floats
+) -> None:
+    """Fill the highest log-likelihoods of white noise plus damped random walk for y and r, the total variance free.
 
     A Kalman filter of y = walk + white noise with variances share and (1 − share)·white, scale concentrated out, for
-    each row of `decays`, by how much a walk forgets from one epoch to the next.
+    each row of `decays`, by how much a walk forgets from one epoch to the next. How sure the filter is does not depend
+    on what it filters: y and r go through it together, and all shares side by side, which the processor takes several
+    at a time. Of products of some epochs' variances one logarithm is taken.
     """
-    n = y.size
-    best = -np.inf
+    n, shares = y.size, RANDOM_WALK_SHARES.size
+    uncertainty, product, log_sum = work[0], work[1], work[2]
+    y_state, y_squares, r_state, r_squares = work[3], work[4], work[5], work[6]
+    best[0], best[1] = -np.inf, -np.inf
     for j in range(decays.shape[0]):
-        for place in range(RANDOM_WALK_SHARES.size):
-            share = RANDOM_WALK_SHARES[place]
-            if share == 0.0 and j > 0:
-                continue
-            state, uncertainty = 0.0, share
-            log_sum, square_sum = 0.0, 0.0
-            for i in range(n):
-                decay = decays[j, i - 1] if i > 0 else 0.0
-                state *= decay
-                uncertainty = decay * decay * uncertainty + share * (1.0 - decay * decay)
-                expected = uncertainty + (1.0 - share) * white[i]
-                surprise = y[i] - state
-                log_sum += math.log(expected)
-                square_sum += surprise * surprise / expected
-                gain = uncertainty / expected
-                state += gain * surprise
-                uncertainty *= 1.0 - gain
-            level = square_sum / n
-            value = -0.5 * (n * math.log(level if level > floor else floor) + log_sum)
-            if value > best:
-                best = value
-    return best
+        for k in range(shares):
+            uncertainty[k], product[k], log_sum[k] = RANDOM_WALK_SHARES[k], 1.0, 0.0
+            y_state[k], y_squares[k], r_state[k], r_squares[k] = 0.0, 0.0, 0.0, 0.0
+        for i in range(n):
+            decay = decays[j, i - 1] if i > 0 else 0.0
+            kept, y_value, r_value, noise = decay * decay, y[i], r[i], white[i]
+            for k in range(shares):
+                share = RANDOM_WALK_SHARES[k]
+                sure = kept * uncertainty[k] + share * (1.0 - kept)
+                inverse = 1.0 / (sure + (1.0 - share) * noise)
+                gain = sure * inverse
+                y_before, r_before = y_state[k] * decay, r_state[k] * decay
+                y_surprise, r_surprise = y_value - y_before, r_value - r_before
+                y_squares[k] += y_surprise * y_surprise * inverse
+                r_squares[k] += r_surprise * r_surprise * inverse
+                y_state[k] = y_before + gain * y_surprise
+                r_state[k] = r_before + gain * r_surprise
+                uncertainty[k] = sure * (1.0 - gain)
+                product[k] *= inverse
+            if i % EPOCHS_PER_LOGARITHM == 0 or i == n - 1:
+                for k in range(shares):
+                    log_sum[k] -= math.log(product[k])
+                    product[k] = 1.0
+        for k in range(shares):
+            y_level, r_level = y_squares[k] / n, r_squares[k] / n
+            y_value = -0.5 * (n * math.log(y_level if y_level > floor else floor) + log_sum[k])
+            r_value = -0.5 * (n * math.log(r_level if r_level > floor else floor) + log_sum[k])
+            if y_value > best[0]:
+                best[0] = y_value
+            if r_value > best[1]:
+                best[1] = r_value

@@ -25,7 +25,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from lcdvt.compiled.kernel import kernel, part, reordered_part
+from lcdvt.compiled.kernel import part, reordered_part, roomy_kernel
 from lcdvt.features.families.joint_curve import walk_evidence
 from lcdvt.features.period.fit import Floats, Integers
 from lcdvt.features.period.search import PeriodResult
@@ -249,7 +249,7 @@ def compare_periods(time: Floats, mag: Floats, err: Floats, frequencies: Floats,
     return _compare_candidates(t, y, weight, frequencies, load_templates())
 
 
-@kernel
+@roomy_kernel
 def _compare_candidates(
     t: Floats, y: Floats, w: Floats, frequencies: Floats, templates: Templates
 ) -> tuple[Floats, Floats]:
@@ -276,7 +276,7 @@ def _compare_candidates(
     return best, evidence
 
 
-@kernel
+@roomy_kernel
 def _merged(
     time: Floats, mag: Floats, err: Floats, bounds: Integers, merge_days: float
 ) -> tuple[Floats, Floats, Floats, Integers]:
@@ -301,7 +301,7 @@ def _merged(
     return t[:count], y[:count], variance[:count], band[:count]
 
 
-@kernel
+@roomy_kernel
 def _search(
     t: Floats,
     y: Floats,
