@@ -1,6 +1,8 @@
 """What each idea of the default transfer is worth: one thing changed at a time, on the real pairs.
 
-    python benchmarks/ablation.py --data DIR --json ablation.json [--labels 1%] [--draws 2] [--features fats]
+    python benchmarks/ablation.py --data DIR --json ablation.json [--draws 3] [--only ps1] [--changed replicates,eyes]
+
+Macro F1, mean and standard deviation over the draws; for what is changed, the same of the difference from the default.
 
 These are the draws (seeds 100, 101, …) and the stars (ids with an even CRC-32) on which the default was developed, so
 the differences count here, not the heights: `benchmarks/quality.py` has the scores on other draws, and on the other
@@ -10,12 +12,13 @@ stars. Each finished draw is a file in `--workspace`; an interrupted command goe
 import argparse
 import json
 import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-from quality import PAIRS, cell_name, ingest_surveys, is_unseen
+from quality import LABELS, MANY_BANDS, MANY_BANDS_LABELS, OPEN_CLASS, PAIRS, cell_name, ingest_surveys, is_unseen
 from rich.console import Console
 from rich.table import Table
 
@@ -26,11 +29,11 @@ from lcdvt.disk.atomic import write_text
 from lcdvt.dvt.config import DVTConfig, TeachingConfig, preset
 from lcdvt.evaluate import score
 from lcdvt.features.spec import DEFAULT_FEATURES, FEATURE_SETS
-from lcdvt.parallel.executors import Workers, run_batches
+from lcdvt.parallel.executors import EVERY_CORE, Workers, run_batches
 from lcdvt.protocol.carry_out import draw_identity
 from lcdvt.protocol.draw import run_draw
 from lcdvt.protocol.plan import DrawTask
-from lcdvt.protocol.transfer import put_together
+from lcdvt.protocol.transfer import put_together, thin_light_curves
 from lcdvt.workspace.survey import open_survey
 
 FIRST_SEED = 100
@@ -43,6 +46,11 @@ class Variant:
 
     config: DVTConfig
     scaling: ScalingMethod = "rank"
+
+    @property
+    def replicates(self) -> int:
+        """How many thinned light curves of each star there are to learn from."""
+        return self.config.teaching.replicates if self.config.teaching else 0
 
 
 def _teaching(**changes: object) -> Variant:
@@ -57,8 +65,11 @@ def _objective(base: DVTConfig, **changes: object) -> Variant:
     return Variant(replace(base, objective=replace(base.objective, **changes)))  # type: ignore[arg-type]
 
 
+DEFAULT = "default (taught)"
 VARIANTS = {
-    "default (taught)": Variant(TAUGHT),
+    DEFAULT: Variant(TAUGHT),
+    "no replicates": _teaching(replicates=0),
+    "two replicates": _teaching(replicates=2),
     "taught, no eyes": Variant(replace(TAUGHT, model=replace(TAUGHT.model, eyes=None))),
     "taught, no hidden features": _training(TAUGHT, hidden_features=0.0),
     "taught, learning rate stays": _training(TAUGHT, final_learning_rate=1.0, schedule="linear"),
@@ -103,6 +114,38 @@ def score_draw(folder: Path, work: tuple[str, str, DrawTask]) -> dict[str, float
     return {"variant": name, "cell": cell, **json.loads(file.read_text(encoding="utf-8"))}
 
 
+def plan(
+    workspace: Path, arguments: argparse.Namespace, variants: dict[str, Variant]
+) -> Iterator[tuple[str, str, DrawTask]]:
+    """Yield every draw with the name of what is changed and of its table."""
+    for sources, target in (*PAIRS, *MANY_BANDS):
+        if arguments.only not in cell_name(sources, target):
+            continue
+        surveys = [open_survey(name, workspace) for name in (*sources, target)]
+        known = [set(survey.objects()["label"].dropna()) - {OPEN_CLASS} for survey in surveys]
+        plain, _ = put_together(surveys, sorted(set.union(*known[:-1]) & known[-1]))
+        datasets = {
+            number: thin_light_curves(plain, surveys, number, EVERY_CORE)
+            for number in {variant.replicates for variant in variants.values()}
+        }
+        usual = MANY_BANDS_LABELS if (sources, target) in MANY_BANDS else LABELS
+        for share in arguments.labels.split(",") if arguments.labels else usual:
+            for seed in range(FIRST_SEED, FIRST_SEED + arguments.draws):
+                drawn = plain.draw([*[LabelBudget.parse("all")] * len(sources), LabelBudget.parse(share)], seed)
+                for name, variant in variants.items():
+                    dataset, rows = datasets[variant.replicates], (DVT_ENSEMBLE,)
+                    task = DrawTask(dataset, drawn, variant.config, arguments.members, rows, seed, variant.scaling)
+                    yield name, f"{cell_name(sources, target)}@{share}", task
+
+
+def _cell(values: Sequence[float], before: Sequence[float] | None) -> str:
+    """Return mean ± standard deviation over the draws, of the values or of their differences from the default's."""
+    if before is None:
+        return f"{np.mean(values):.1f} ± {np.std(values):.1f}"
+    change = np.asarray(values) - np.asarray(before)
+    return f"{np.mean(change):+.1f} ± {np.std(change):.1f}"
+
+
 def main() -> None:
     """Run what is missing and print one line per idea."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -110,7 +153,9 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path(real_data) / "surveys" if real_data else None)
     parser.add_argument("--workspace", type=Path, default=Path("lcdvt-quality"))
     parser.add_argument("--features", default=DEFAULT_FEATURES, choices=FEATURE_SETS)
-    parser.add_argument("--labels", default="1%,5%", help="shares of labels, with commas")
+    parser.add_argument("--labels", help="shares of labels, with commas; those of quality.py by default")
+    parser.add_argument("--only", default="", help="only tables whose name has this in it")
+    parser.add_argument("--changed", default="", help="only changes whose name has one of these, with commas")
     parser.add_argument("--draws", type=int, default=2)
     parser.add_argument("--members", type=int, default=5)
     parser.add_argument("--jobs", type=int, default=2)
@@ -119,19 +164,14 @@ def main() -> None:
     if arguments.data is None:
         parser.error("give --data DIR (one folder per survey), or set LCDVT_REAL_DATA.")
     workspace = arguments.workspace / arguments.features
-    ingest_surveys(arguments.data, workspace, arguments.features, "")
+    ingest_surveys(arguments.data, workspace, arguments.features, arguments.only)
     folder = workspace / "ablation"
     folder.mkdir(parents=True, exist_ok=True)
-    work = []
-    for sources, target in PAIRS:
-        dataset, _ = put_together([open_survey(name, workspace) for name in (*sources, target)], None)
-        for share in arguments.labels.split(","):
-            for seed in range(FIRST_SEED, FIRST_SEED + arguments.draws):
-                drawn = dataset.draw([*[LabelBudget.parse("all")] * len(sources), LabelBudget.parse(share)], seed)
-                for name, variant in VARIANTS.items():
-                    rows = (DVT_ENSEMBLE,)
-                    task = DrawTask(dataset, drawn, variant.config, arguments.members, rows, seed, variant.scaling)
-                    work.append((name, f"{cell_name(sources, target)}@{share}", task))
+    wanted = arguments.changed.split(",")
+    variants = {
+        name: each for name, each in VARIANTS.items() if name == DEFAULT or any(part in name for part in wanted)
+    }
+    work = list(plan(workspace, arguments, variants))
     results = []
     for done, result in enumerate(run_batches(partial(score_draw, folder), work, Workers(arguments.jobs)), start=1):
         results.append(result)
@@ -142,16 +182,17 @@ def main() -> None:
     table = Table(title=f"macro F1 (%), development half of real stars, {settings}")
     for column in ("changed", *cells, "mean", "calibration error"):
         table.add_column(column, justify="left" if column == "changed" else "right")
-    summary: dict[str, dict[str, float]] = {}
-    for name in VARIANTS:
-        mine = [result for result in results if result["variant"] == name]
-        by_cell = {
-            cell: float(np.mean([result["macro"] for result in mine if result["cell"] == cell])) for cell in cells
-        }
-        error = float(np.mean([result["calibration_error"] for result in mine]))
-        summary[name] = {**by_cell, "mean": float(np.mean(list(by_cell.values()))), "calibration_error": error}
-        table.add_row(name, *(f"{value:.1f}" for value in list(summary[name].values())[:-1]), f"{error:.3f}")
-    Console(width=160).print(table)
+    macro = {
+        name: [[each["macro"] for each in results if (each["variant"], each["cell"]) == (name, cell)] for cell in cells]
+        for name in variants
+    }
+    summary: dict[str, dict[str, list[float]]] = {}
+    for name, scores in macro.items():
+        error = [result["calibration_error"] for result in results if result["variant"] == name]
+        summary[name] = {**dict(zip(cells, scores, strict=True)), "calibration_error": error}
+        before = [None] * (len(cells) + 1) if name == DEFAULT else [*macro[DEFAULT], np.mean(macro[DEFAULT], axis=0)]
+        table.add_row(name, *map(_cell, [*scores, np.mean(scores, axis=0)], before), f"{np.mean(error):.3f}")
+    Console(width=200).print(table)
     if arguments.json:
         arguments.json.write_text(json.dumps(summary, indent=1, ensure_ascii=False), encoding="utf-8")
 

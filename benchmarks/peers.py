@@ -188,7 +188,7 @@ def own_problem(peer: str, task: DrawTask, problem: TransferProblem, workspace: 
 def score_draw(task: DrawTask, peers: tuple[str, ...], workspace: Path) -> dict[str, dict[str, float]]:
     """Return macro F1 (%), calibration error and seconds of the default and of each peer."""
     surveys = task.dataset.survey_rows(task.dataset.fit_scaler(task.scaling), task.drawn)
-    problem = transfer_problem(surveys, task.dataset.classes)
+    problem = transfer_problem(surveys, task.dataset.classes).without_replicates()
     found = {}
     for name in (DEFAULT, *peers):
         given = own_problem(name, task, problem, workspace) if name in OWN_FEATURES else problem

@@ -48,13 +48,13 @@ from lcdvt.disk.atomic import write_text
 from lcdvt.dvt.config import DVTConfig, TeachingConfig, preset
 from lcdvt.features.spec import DEFAULT_FEATURES, FEATURE_SETS
 from lcdvt.ingestion.ingest import ingest
-from lcdvt.parallel.executors import Workers, run_batches
+from lcdvt.parallel.executors import EVERY_CORE, Workers, run_batches
 from lcdvt.protocol.carry_out import draw_identity
 from lcdvt.protocol.draw import run_draw, transfer_problem
 from lcdvt.protocol.novelty import other_score
 from lcdvt.protocol.plan import DrawTask
 from lcdvt.protocol.teaching import first_opinions
-from lcdvt.protocol.transfer import put_together
+from lcdvt.protocol.transfer import put_together, thin_light_curves
 from lcdvt.results.draw_record import RowOutcome
 from lcdvt.workspace.survey import open_survey
 
@@ -105,6 +105,8 @@ def plan_draws(
         is_open_set = (sources, target) in OPEN_SET_PAIRS
         known = [set(survey.objects()["label"].dropna()) - {OPEN_CLASS} for survey in surveys]
         dataset, _ = put_together(surveys, sorted(set.union(*known[:-1]) & known[-1]))
+        if config.teaching is not None:
+            dataset = thin_light_curves(dataset, surveys, config.teaching.replicates, EVERY_CORE)
         label_of = surveys[-1].objects().set_index("object_id")["label"]
         is_open = (label_of.loc[dataset.object_ids[dataset.rows_of(len(sources))]] == OPEN_CLASS).to_numpy()
         labels = MANY_BANDS_LABELS if (sources, target) in MANY_BANDS else LABELS
@@ -164,7 +166,7 @@ def score_other(work: tuple[str, np.ndarray, DrawTask]) -> tuple[str, float]:
     surveys = task.dataset.survey_rows(task.dataset.fit_scaler(task.scaling), task.drawn)
     problem = transfer_problem(surveys, task.dataset.classes)
     opinions = first_opinions(problem, task.config.teaching or TeachingConfig(), task.seed)
-    return cell, area_under_roc(task, is_open, other_score(problem, opinions, task.seed))
+    return cell, area_under_roc(task, is_open, other_score(problem.without_replicates(), opinions, task.seed))
 
 
 def print_other(console: Console, auroc: dict[str, list[float]]) -> None:

@@ -57,9 +57,9 @@ def label(
         print_run(made, json_file)
         out.print(f"next stars: lcdvt label {made.name}")
         return
+    from lcdvt.desk.verbs import Window
     from lcdvt.desk.verbs import label as show
 
-    log = show(
-        run, n, unlabelled=unlabelled, who=who, port=port, browser=not no_browser, data=data, announce=announce
-    )  # fmt: skip
+    window = Window(port, not no_browser, announce)
+    log = show(run, n, unlabelled=unlabelled, who=who, data=data, window=window)
     err.print(f"{len(log.verdicts())} stars of {log.survey} are answered; `lcdvt answers {log.survey}` lists them.")

@@ -28,6 +28,10 @@ def transfer_options(
     repeats: options.Repeats = 3,
     seed: options.Seed = 0,
     rows: options.Rows = None,
+    replicates: Annotated[
+        int | None,
+        typer.Option(help="Thinned light curves of each star for DVT's teachers; default: as the preset says, 1."),
+    ] = None,
     device: options.Device = "auto",
 ) -> "TransferOptions":
     """Return how labels are carried over."""
@@ -36,7 +40,7 @@ def transfer_options(
     return TransferOptions(
         source_labels=source_labels, classes=split_names(classes), mode=mode, preset=preset, steps=steps,  # type: ignore[arg-type]
         members=members, repeats=repeats, seed=seed, rows=split_names(rows), device=device,
-        labels_from=labels_from,
+        labels_from=labels_from, replicates=replicates,
     )  # fmt: skip
 
 

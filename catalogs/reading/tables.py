@@ -32,6 +32,7 @@ from lcdvt.catalogs.reading.records import record_table
 from lcdvt.catalogs.reading.values import NEGATIVE_SIGNS, has_bits, measured, without_flagged
 from lcdvt.catalogs.survey import Column, Flag, Format, Survey
 from lcdvt.catalogs.vocabulary import MISSING_WORDS
+from lcdvt.disk.parquet import open_streamed
 from lcdvt.errors import InputFileError, first_line
 
 _MISSING_TEXTS: Final = pa.array(["", *(word.decode() for word in MISSING_WORDS)])
@@ -107,7 +108,7 @@ def _votable(stream: io.BytesIO, wanted: list[str]) -> Any:
 def parquet_batches(path: Path, form: Format, *, ids_alone: bool = False) -> Iterator[pa.Table]:
     """Stream the needed columns of a Parquet file that may be larger than memory, or those of its ids alone."""
     try:
-        with pq.ParquetFile(path) as file:
+        with open_streamed(path) as file:
             used = form.id_columns if ids_alone else form.used_columns
             wanted, names = [str(column) for column in used], flat_names(file.schema_arrow)
             missing = [column for column in wanted if column not in names]

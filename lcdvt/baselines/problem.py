@@ -1,6 +1,6 @@
 """What a rival of DVT may look at: both surveys' features and the drawn labels, never the target's truth."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -26,6 +26,9 @@ class TransferProblem:
         Class numbers of the drawn labels, −1 for everything else.
     classes
         The names behind the class numbers.
+    source_replicates, target_replicates
+        (replicates, objects, features) of the same objects with fewer epochs: further rows of those that are learned
+        from. None where there are none; rows without any value are left out.
     """
 
     source_x: NDArray[np.floating]
@@ -33,6 +36,8 @@ class TransferProblem:
     target_x: NDArray[np.floating]
     target_y: NDArray[np.integer]
     classes: tuple[str, ...]
+    source_replicates: NDArray[np.floating] | None = None
+    target_replicates: NDArray[np.floating] | None = None
 
     def __post_init__(self) -> None:
         for survey, x, y in (("source", self.source_x, self.source_y), ("target", self.target_x, self.target_y)):
@@ -50,13 +55,32 @@ class TransferProblem:
 
     def labelled_source(self) -> tuple[NDArray[np.floating], NDArray[np.integer]]:
         """Return rows and classes of the source's labelled objects."""
-        known = self.source_y != UNLABELLED
-        return self.source_x[known], self.source_y[known]
+        return _with_replicates(self.source_x, self.source_replicates, self.source_y)
 
     def labelled_target(self) -> tuple[NDArray[np.floating], NDArray[np.integer]]:
         """Return rows and classes of the target's drawn labels."""
-        known = self.target_y != UNLABELLED
-        return self.target_x[known], self.target_y[known]
+        return _with_replicates(self.target_x, self.target_replicates, self.target_y)
+
+    def guessed_target(self, guessed: NDArray[np.integer]) -> tuple[NDArray[np.floating], NDArray[np.integer]]:
+        """Return rows and classes of target objects whose class was guessed, −1 for the others."""
+        return _with_replicates(self.target_x, self.target_replicates, guessed)
+
+    def without_replicates(self) -> "TransferProblem":
+        """Return the problem with one row for each object, as rivals learn from it."""
+        return replace(self, source_replicates=None, target_replicates=None)
+
+
+def _with_replicates(
+    x: NDArray[np.floating], replicates: NDArray[np.floating] | None, y: NDArray[np.integer]
+) -> tuple[NDArray[np.floating], NDArray[np.integer]]:
+    """Return rows and classes of the objects that have one, each followed by what there is of its replicates."""
+    known = y != UNLABELLED
+    rows, classes = [x[known]], [y[known]]
+    for again in () if replicates is None else replicates:
+        made = known & ~np.isnan(again).all(axis=1)
+        rows.append(again[made])
+        classes.append(y[made])
+    return np.concatenate(rows), np.concatenate(classes)
 
 
 class Baseline(Protocol):

@@ -101,8 +101,10 @@ def fit_students(
     is_guessed = np.flatnonzero(guessed != UNLABELLED)
     if len(is_guessed) > MOST_GUESSED:
         is_guessed = np.random.default_rng(seeds[0]).choice(is_guessed, MOST_GUESSED, replace=False)
+    learned = np.full(len(guessed), UNLABELLED, dtype=np.int64)
+    learned[is_guessed] = guessed[is_guessed]
     groups = [
-        (problem.target_x[is_guessed], guessed[is_guessed], 1.0),
+        (*problem.guessed_target(learned), 1.0),
         (*problem.labelled_target(), 1.0),
         *([(*problem.labelled_source(), 1.0)] if with_source else []),
     ]

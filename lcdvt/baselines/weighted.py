@@ -166,4 +166,10 @@ def _with_fewer_source_rows(problem: TransferProblem, most: int, seed: int) -> T
     kept = fold == 0
     for number in np.setdiff1d(problem.source_y, [-1, *problem.source_y[kept]]):
         kept[np.flatnonzero(problem.source_y == number)[0]] = True
-    return replace(problem, source_x=problem.source_x[kept], source_y=problem.source_y[kept])
+    again = problem.source_replicates
+    return replace(
+        problem,
+        source_x=problem.source_x[kept],
+        source_y=problem.source_y[kept],
+        source_replicates=None if again is None else again[:, kept],
+    )

@@ -16,11 +16,13 @@ left out.
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
+import numpy as np
 import pandas as pd
 
-from lcdvt.dataset.dataset import SurveyData
+from lcdvt.dataset.dataset import Dataset, SurveyData
 from lcdvt.errors import DatasetError
 from lcdvt.features.config import band_column
 from lcdvt.features.table import FEATURES, SINGLE_BAND, TWO_BANDS
@@ -123,15 +125,7 @@ def align_features(
 
 def aligned_surveys(surveys: Sequence[StoredSurvey]) -> list[SurveyData]:
     """Return the surveys' features under common names, with their labels; source first, target last."""
-    described = [stored.survey for stored in surveys]
-    by_wavelength = not any(survey.bands_without_wavelength for survey in described)
-    if by_wavelength:
-        names = place_names(described[-1].wavelengths)
-        places = [band_places(survey.bands, survey.wavelengths, names) for survey in described]
-    else:
-        count = min(len(survey.bands) for survey in described)
-        names = tuple(str(number) for number in range(1, count + 1))
-        places = [dict(zip(survey.bands, names, strict=False)) for survey in described]
+    names, places = _places(surveys)
     tables = [
         align_features(stored.features(), stored.survey.bands, place, names[:TWO_BANDS])
         for stored, place in zip(surveys, places, strict=True)
@@ -156,3 +150,39 @@ def aligned_surveys(surveys: Sequence[StoredSurvey]) -> list[SurveyData]:
         SurveyData(stored.name, table.reindex(columns=usable), label)
         for stored, table, label in zip(surveys, tables, labels, strict=True)
     ]
+
+
+def with_replicates(
+    dataset: Dataset, surveys: Sequence[StoredSurvey], replicates: Sequence[Sequence[pd.DataFrame]]
+) -> Dataset:
+    """Return the dataset with features of replicates of its objects, under the same names.
+
+    Parameters
+    ----------
+    dataset
+        Of these surveys, as `aligned_surveys` brought them together.
+    surveys
+        Sources first, target last.
+    replicates
+        For each replicate the tables of all surveys; an object that a table lacks has no value there.
+    """
+    names, places = _places(surveys)
+    made = np.full((len(replicates), *dataset.X.shape), np.nan)
+    for number, tables in enumerate(replicates):
+        for survey, (stored, place, table) in enumerate(zip(surveys, places, tables, strict=True)):
+            aligned = align_features(table, stored.survey.bands, place, names[:TWO_BANDS]).set_index(OBJECT_ID)
+            rows = dataset.rows_of(survey)
+            values = aligned.reindex(index=dataset.object_ids[rows], columns=list(dataset.features))
+            made[number, rows] = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    return replace(dataset, replicates=np.where(np.isfinite(made), made, np.nan))
+
+
+def _places(surveys: Sequence[StoredSurvey]) -> tuple[tuple[str, ...], list[dict[str, str]]]:
+    """Return the names of the places, and which of them each survey's bands take."""
+    described = [stored.survey for stored in surveys]
+    if not any(survey.bands_without_wavelength for survey in described):
+        names = place_names(described[-1].wavelengths)
+        return names, [band_places(survey.bands, survey.wavelengths, names) for survey in described]
+    count = min(len(survey.bands) for survey in described)
+    names = tuple(str(number) for number in range(1, count + 1))
+    return names, [dict(zip(survey.bands, names, strict=False)) for survey in described]

@@ -55,11 +55,15 @@ class SurveyRows:
         (objects, features), or (members, objects, features); NaN where a feature is missing.
     y
         Class numbers, −1 for unlabelled; (objects,), or (members, objects).
+    replicates
+        (replicates, objects, features) of the same objects with fewer epochs, scaled like `x`; None where there are
+        none. A row without any value is a replicate that was not made.
     """
 
     name: str
     x: NDArray[np.floating]
     y: NDArray[np.integer]
+    replicates: NDArray[np.floating] | None = None
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,8 @@ class Dataset:
         One for each row.
     features, classes, surveys
         Names of the columns, of the class numbers and of the survey numbers.
+    replicates
+        (replicates, objects, features) of the same objects with fewer epochs; None where none were made.
     """
 
     X: NDArray[np.float64]
@@ -87,6 +93,7 @@ class Dataset:
     features: tuple[str, ...]
     classes: tuple[str, ...]
     surveys: tuple[str, ...]
+    replicates: NDArray[np.float64] | None = None
 
     @property
     def missing(self) -> NDArray[np.bool_]:
@@ -136,10 +143,12 @@ class Dataset:
             Labels to train on, (objects,) or (members, objects); all known ones by default.
         """
         y = self.y if y is None else y
-        return [
-            SurveyRows(name, scaler.apply(self.X[self.rows_of(number)], number), y[..., self.rows_of(number)])
-            for number, name in enumerate(self.surveys)
-        ]
+        found = []
+        for number, name in enumerate(self.surveys):
+            rows = self.rows_of(number)
+            again = None if self.replicates is None else scaler.apply(self.replicates[:, rows], number)
+            found.append(SurveyRows(name, scaler.apply(self.X[rows], number), y[..., rows], again))
+        return found
 
 
 def build_dataset(

@@ -13,6 +13,8 @@ from typing import Any, Final
 from lcdvt.parallel.executors import WORKER_ENVIRONMENT
 
 IDLE, RUNNING, DONE, FAILED = "idle", "running", "done", "failed"
+PATIENCE_S: Final = 10.0
+"""For a process that was asked to end: a step of training takes far less."""
 ENDED_UNTOLD: Final = "the training process ended without a word: see the terminal, and try again."
 
 
@@ -54,7 +56,11 @@ class Retraining:
         """End a training that is under way; the draws it has finished are kept."""
         if self.process is not None and self.process.poll() is None:
             self.process.terminate()
-            self.process.wait(10)
+            try:
+                self.process.wait(PATIENCE_S)
+            except subprocess.TimeoutExpired:  # what it has finished is on the disk, and Ctrl-C must end
+                self.process.kill()
+                self.process.wait()
 
     def _listen(self, process: subprocess.Popen[str]) -> None:
         ending: dict[str, Any] = {"state": FAILED, "error": ENDED_UNTOLD}

@@ -194,6 +194,7 @@ def build_app(desk: Desk) -> Starlette:
         async def respond(request: Request) -> Response:
             try:
                 given = json.loads(await request.body() or b"{}")
+                json.dumps(given, ensure_ascii=False).encode()  # half a character can be escaped, but not be stored
             except (ValueError, RecursionError):
                 given = None
             if not isinstance(given, dict):
@@ -257,7 +258,8 @@ def _number(query: Mapping[str, str], name: str, usual: int) -> int:
 
 def _rows(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
     page = desk.table.page(_query(query), _number(query, "start", 0), _number(query, "count", 50))
-    answers = desk.answers.log.verdicts()
+    with desk.lock:  # somebody may be answering
+        answers = desk.answers.log.verdicts()
     page["answers"] = {row[0]: answers[row[0]].label for row in page["rows"] if row[0] in answers}
     return page
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from lcdvt.errors import SettingsError
 from lcdvt.features.config import band_column
 from lcdvt.names import DEC, LABEL, OBJECT_ID, PERIOD, PREDICTED, RA, SOURCE, SURVEY_LABEL, n_epochs_column
+from lcdvt.parallel.memory import give_freed_memory_back
 from lcdvt.results.folder import PREDICTIONS_FILE
 from lcdvt.workspace.folder import PARTS
 from lcdvt.workspace.objects import PART
@@ -32,6 +33,8 @@ MOST_ROWS: Final = 200
 ORDERS_KEPT: Final = 4
 """Four bytes a row each: to go back and forth between some columns costs nothing."""
 NOT_SHOWN: Final = (SOURCE, SURVEY_LABEL, PART)
+# What was read ahead is not kept until the whole file is read.
+STREAMED: Final = pds.ParquetFileFormat(default_fragment_scan_options=pds.ParquetFragmentScanOptions(pre_buffer=False))
 PROBABILITY: Final = "probability"
 """Of the predicted class; made from the predictions, where it has no column of its own."""
 
@@ -61,7 +64,7 @@ class _Rows:
 
     def __init__(self, files: list[Path]) -> None:
         self.files = files
-        self.dataset = pds.dataset([str(file) for file in files], format="parquet")
+        self.dataset = pds.dataset([str(file) for file in files], format=STREAMED)
         self.names = self.dataset.schema.names
         self.groups: list[tuple[Path, int]] = []
         sizes: list[int] = []
@@ -91,11 +94,18 @@ class _Rows:
             return self.dataset.schema.empty_table().select(columns)
         return pa.concat_tables(pieces).take(pa.array(np.argsort(np.concatenate(places), kind="stable")))
 
-    def of(self, ids: list[str], columns: list[str]) -> dict[str, dict[str, Any]]:
-        """Return some columns of some stars, by their ids."""
-        wanted = pc.field(OBJECT_ID).isin(pa.array(ids, type=pa.string()))
-        found = self.dataset.to_table(columns=[OBJECT_ID, *columns], filter=wanted).to_pylist()
-        return {str(row.pop(OBJECT_ID)): row for row in found}
+    def of(self, ids: list[str], columns: list[str], rows: NDArray[np.integer]) -> dict[str, dict[str, Any]]:
+        """Return some columns of some stars, by their ids.
+
+        `rows` are where another table has them: an ingest writes objects and features in the same order, so that the
+        stars are looked for in the whole table only where it is another one.
+        """
+        names = [OBJECT_ID, *columns]
+        found = self.take(rows, names) if rows.max(initial=-1) < self.total else None
+        if found is None or found[OBJECT_ID].to_pylist() != ids:
+            wanted = pc.field(OBJECT_ID).isin(pa.array(ids, type=pa.string()))
+            found = self.dataset.to_table(columns=names, filter=wanted)
+        return {str(row.pop(OBJECT_ID)): row for row in found.to_pylist()}
 
 
 class StarTable:
@@ -176,10 +186,11 @@ class StarTable:
             own = [name for name in names if name in source.names and name not in (OBJECT_ID, LABEL)]
             own += [LABEL] if source is self.objects else []
             chances = self._probability_columns if source is self.predictions else []
-            for star, values in source.of(ids, [*own, *chances]).items():
+            for star, values in source.of(ids, [*own, *chances], wanted).items():
                 found[star] |= {name: values[name] for name in own}
                 if chances:
                     found[star][PROBABILITY] = max((values[name] for name in chances), default=None)
+        give_freed_memory_back()
         return {
             "total": total,
             "start": start,
@@ -210,18 +221,15 @@ class StarTable:
                 return self._orders[query]
             rows = self._holder(query.sort)
             self._orders[query] = (rows, self._sorted(rows, query))
-            pa.default_memory_pool().release_unused()  # a whole column was read for it
+            give_freed_memory_back()  # a whole column was read for it
             while len(self._orders) > ORDERS_KEPT:
                 self._orders.popitem(last=False)
             return self._orders[query]
 
     def _holder(self, column: str) -> _Rows:
-        if not column or column in self.objects.names:
-            return self.objects
-        for source in (self.predictions, self.features):
-            if source is not None and (
-                column in source.names or (column == PROBABILITY and source is self.predictions)
-            ):
+        groups = (("star", self.objects), ("prediction", self.predictions), ("features", self.features))
+        for group, source in groups:
+            if source is not None and (not column or column in self.columns[group]):
                 return source
         raise SettingsError(f"the stars of {self.stored.name} have no column {column!r}.")
 

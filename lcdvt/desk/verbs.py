@@ -24,16 +24,36 @@ if TYPE_CHECKING:
 NEEDED: Final = ("starlette", "uvicorn")
 
 
+@dataclass(frozen=True)
+class Window:
+    """Where a page is seen.
+
+    Parameters
+    ----------
+    port
+        Of this machine, where the page is; None takes the usual one, or any that is free.
+    browser
+        Whether to open the browser.
+    announce
+        Told the page's address.
+    """
+
+    port: int | None = None
+    browser: bool = True
+    announce: Callable[[str], None] = print
+
+
+IN_THE_BROWSER: Final = Window()
+
+
 def label(
     run: str | Path,
     n: int = 20,
     *,
     unlabelled: bool = False,
     who: str | None = None,
-    port: int | None = None,
-    browser: bool = True,
     data: str | Path | None = None,
-    announce: Callable[[str], None] = print,
+    window: Window = IN_THE_BROWSER,
 ) -> AnswerLog:
     """Show the stars whose labels would help a run most in the browser, and save what is answered; until Ctrl-C.
 
@@ -47,14 +67,10 @@ def label(
         Leave out stars that have a label in the workspace, which the run may have held back to be scored on.
     who
         Whose answers these are; None takes the user's name.
-    port
-        Of this machine, where the page is; None takes the usual one, or any that is free.
-    browser
-        Whether to open the browser.
     data
         The workspace.
-    announce
-        Told the page's address.
+    window
+        Where the page is seen.
     """
     check_installed()
     from lcdvt.desk.session import Desk
@@ -62,18 +78,16 @@ def label(
     if n < 1:
         raise SettingsError(f"n={n}: ask for at least one star.")
     desk = Desk.of_run(run, who=_name(who), n=n, unlabelled=unlabelled, data=data)
-    return _serve(desk, "", port, browser, announce)
+    return _serve(desk, "", window)
 
 
 def browse(
     survey: str,
     *,
-    run: str | Path | None = None,
     who: str | None = None,
-    port: int | None = None,
-    browser: bool = True,
+    run: str | Path | None = None,
+    window: Window = IN_THE_BROWSER,
     data: str | Path | None = None,
-    announce: Callable[[str], None] = print,
 ) -> AnswerLog:
     """Show all stars of a survey in the browser, as a table and one by one; until Ctrl-C.
 
@@ -83,7 +97,7 @@ def browse(
         An ingested survey.
     run
         A run that classifies it, whose predictions are shown, too.
-    who, port, browser, data, announce
+    who, data, window
         As in `label`: a star can be answered here, too.
     """
     check_installed()
@@ -96,17 +110,17 @@ def browse(
         target = read_config(folder)[0].surveys[-1]
         if target != survey:
             raise SettingsError(f"run={folder.name}: it classifies {target}, not {survey}.")
-    return _serve(Desk(survey, folder, who=_name(who), data=data), "#table", port, browser, announce)
+    return _serve(Desk(survey, folder, who=_name(who), data=data), "#table", window)
 
 
-def _serve(desk: "Desk", page: str, port: int | None, browser: bool, announce: Callable[[str], None]) -> AnswerLog:
+def _serve(desk: "Desk", page: str, window: Window) -> AnswerLog:
     from lcdvt.desk.server import DeskServer
 
-    server: DeskServer = DeskServer(desk, port)
+    server: DeskServer = DeskServer(desk, window.port)
     address = server.address + page
     try:
-        announce(address)
-        if browser:
+        window.announce(address)
+        if window.browser:
             webbrowser.open(address)
         server.run()
     except KeyboardInterrupt:  # before the server listened to it

@@ -241,6 +241,9 @@ class TeachingConfig:
         Boosting models of each kind in a later round.
     target_only_student
         Whether one kind learns without the source's labels.
+    replicates
+        How often each star's light curve is thinned, its features being one more row for the teachers
+        (`lcdvt.ingestion.replicates`).
     """
 
     folds: int = 1
@@ -250,8 +253,11 @@ class TeachingConfig:
     confident_share: float = 0.5
     students: int = 2
     target_only_student: bool = True
+    replicates: int = 1
 
     def __post_init__(self) -> None:
+        if self.replicates < 0:
+            raise SettingsError(f"replicates={self.replicates}: give 0 (none) or more.")
         if self.folds < 1 or self.students < 1 or self.self_training_rounds < 0:
             raise SettingsError("teaching: give at least one fold and one student, and no negative number of rounds.")
         if not 0 < self.confident_share <= 1:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from lcdvt import __version__
 from lcdvt.disk.atomic import writable
+from lcdvt.disk.parquet import open_streamed
 from lcdvt.disk.toml_config import read_table
 from lcdvt.errors import WorkspaceError
 from lcdvt.names import DEC, OBJECT_ID, RA
@@ -72,7 +73,7 @@ class ExportedRows:
             for table in self.tables():
                 yield table[RA].to_numpy(), table[DEC].to_numpy()
             return
-        with pq.ParquetFile(self.survey.folder.objects) as file:
+        with open_streamed(self.survey.folder.objects) as file:
             for batch in file.iter_batches(columns=[RA, DEC]):
                 yield batch[RA].to_numpy(), batch[DEC].to_numpy()
 
@@ -85,7 +86,7 @@ class ExportedRows:
     def _predictions(self) -> Iterator[pa.Table]:
         assert self.predictions is not None
         positions = self.survey.objects().set_index(OBJECT_ID)[[RA, DEC]]
-        with pq.ParquetFile(self.predictions) as file:
+        with open_streamed(self.predictions) as file:
             for batch in file.iter_batches():
                 frame = batch.to_pandas()
                 where = positions.reindex(frame[OBJECT_ID]).to_numpy(dtype=float)

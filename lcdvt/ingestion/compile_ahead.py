@@ -163,12 +163,16 @@ def _stars(bands: tuple[str, ...], epochs: int) -> pa.Table:
     generator = np.random.default_rng(0)
     rows = 2 * len(bands) * epochs
     time = np.sort(generator.uniform(0.0, 60.0, (2 * len(bands), epochs)), axis=1).ravel()
+    turns = time / 1.7
+    # The first star is a sine; the second is eclipsed, for which the period search has functions of its own.
+    is_eclipsed = (np.arange(rows) >= rows // 2) & (turns % 1.0 < 0.1)
+    signal = np.where(np.arange(rows) < rows // 2, 0.3 * np.sin(2.0 * np.pi * turns), 1.0 * is_eclipsed)
     return pa.table(
         {
             OBJECT_ID: np.repeat(["first", "second"], len(bands) * epochs),
             BAND: np.tile(np.repeat(bands, epochs), 2),
             MJD: time,
-            MAG: 18.0 + 0.3 * np.sin(2.0 * np.pi * time / 1.7) + generator.normal(0.0, 0.05, rows),
+            MAG: 18.0 + signal + generator.normal(0.0, 0.05, rows),
             MAG_ERR: np.full(rows, 0.05),
         }
     )

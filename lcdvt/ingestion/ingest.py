@@ -303,7 +303,7 @@ def _why_nothing(totals: dict[str, Any], problems: list[str]) -> str:
 
 
 def _forget(folder: SurveyFolder) -> None:
-    for old in (folder.epochs, folder.features, folder.new_features, folder.old_features):
+    for old in (folder.epochs, folder.features, folder.new_features, folder.old_features, folder.replicates):
         shutil.rmtree(old, ignore_errors=True)
     for file in (folder.objects, folder.pieces, folder.survey_toml, folder.summary):
         file.unlink(missing_ok=True)

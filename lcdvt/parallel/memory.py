@@ -30,3 +30,14 @@ def keep_freed_memory() -> None:
     if hasattr(library, "mallopt"):
         library.mallopt(_MMAP_THRESHOLD, _KEPT_BYTES)
         library.mallopt(_TRIM_THRESHOLD, _KEPT_BYTES)
+
+
+def give_freed_memory_back() -> None:
+    """Return to the system what is free now, where it takes it: between two requests a server needs little."""
+    import pyarrow as pa  # which takes its allocator from the environment when it is imported
+
+    pa.default_memory_pool().release_unused()
+    if sys.platform.startswith("linux"):
+        library = ctypes.CDLL(None)
+        if hasattr(library, "malloc_trim"):
+            library.malloc_trim(0)

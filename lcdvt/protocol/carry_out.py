@@ -177,7 +177,8 @@ def draw_identity(task: DrawTask) -> str:
     choices = {"members": task.members, "rows": list(task.rows), "seed": task.seed, "device": task.device}
     settings = {"lcdvt": __version__, "scaling": task.scaling, **names, **choices, **to_table(task.config)}
     digest = hashlib.sha256(tomli_w.dumps(settings).encode())
-    for array in (dataset.X, dataset.y, dataset.survey, task.drawn):
+    replicates = () if dataset.replicates is None else (dataset.replicates,)
+    for array in (dataset.X, dataset.y, dataset.survey, task.drawn, *replicates):
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()
 

@@ -67,6 +67,7 @@ def run_draw(task: DrawTask, progress: Progress = silent) -> DrawResult:
     surveys = task.dataset.survey_rows(scaler, task.drawn)
     target = surveys[-1]
     problem = transfer_problem(surveys, task.dataset.classes)
+    plain = problem.without_replicates()
     opinions = first_opinions(problem, task.config.teaching or TeachingConfig(), task.seed)
     if task.config.teaching and task.target > 0:
         taught = taught_classes(problem, task.config.teaching, task.seed, opinions)
@@ -85,13 +86,13 @@ def run_draw(task: DrawTask, progress: Progress = silent) -> DrawResult:
             probabilities[DVT_UPPER_BOUND] = _dvt_upper_bound(task, replace(target, y=task.truth))
         for name in task.rows:
             if name not in DVT_ROWS:
-                probabilities[name] = predict_target(name, problem, task.seed, task.truth)
+                probabilities[name] = predict_target(name, plain, task.seed, task.truth)
             outcomes[name] = RowOutcome.of(task.truth, probabilities[name], task.dataset.classes, scored)
     return DrawResult(
         outcomes=outcomes,
         probabilities=probabilities,
         disagreement=opinion.disagreement.cpu().numpy().astype(float),
-        novelty=other_score(problem, opinions, task.seed),
+        novelty=other_score(plain, opinions, task.seed),
         training=training,
         scaler=scaler,
     )
@@ -108,31 +109,40 @@ def transfer_problem(surveys: list[SurveyRows], classes: tuple[str, ...], *, fil
         Whether features that a whole source lacks get values; missing, they would tell trees the survey.
     """
     *sources, target = surveys
-    rows = _without_telltale_gaps(sources, target) if fill_gaps else [source.x for source in sources]
+    if fill_gaps:
+        sources = _without_telltale_gaps(sources, target)
+    rows = [source.x for source in sources]
+    again = [source.replicates for source in sources if source.replicates is not None]
     return TransferProblem(
         source_x=np.concatenate([target.x[:0], *rows]),
         source_y=np.concatenate([target.y[:0], *(survey.y for survey in sources)]),
         target_x=target.x,
         target_y=target.y,
         classes=classes,
+        source_replicates=None if target.replicates is None else np.concatenate([target.replicates[:, :0], *again], 1),
+        target_replicates=target.replicates,
     )
 
 
-def _without_telltale_gaps(sources: list[SurveyRows], target: SurveyRows) -> list[NDArray[np.floating]]:
+def _without_telltale_gaps(sources: list[SurveyRows], target: SurveyRows) -> list[SurveyRows]:
     """Give a source's stars values of random stars of the other surveys where the whole source lacks a feature.
 
     Trees would learn which survey a star is from by what is missing, and that tells nothing of the target's stars: a
     forest on both surveys lost ten points of macro F1 by it. DVT leaves missing features out of its likelihood.
     """
-    rng = np.random.default_rng(0)
+    rng, rng_of_replicates = np.random.default_rng(0), np.random.default_rng(1)
     filled = []
     for source in sources:
         x = source.x.copy()
+        again = None if source.replicates is None else source.replicates.copy()
+        made = None if again is None else ~np.isnan(again).all(axis=-1)
         others = np.concatenate([survey.x for survey in (*sources, target) if survey is not source])
         for feature in np.flatnonzero(np.isnan(x).all(axis=0)):
-            known = others[:, feature]
-            x[:, feature] = rng.choice(known[~np.isnan(known)], len(x))
-        filled.append(x)
+            known = others[:, feature][~np.isnan(others[:, feature])]
+            x[:, feature] = rng.choice(known, len(x))
+            if again is not None and made is not None:
+                again[made, feature] = rng_of_replicates.choice(known, int(made.sum()))
+        filled.append(replace(source, x=x, replicates=again))
     return filled
 
 

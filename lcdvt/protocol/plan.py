@@ -110,12 +110,15 @@ class TransferOptions(RunOptions):
         How many labels of each source may be used.
     labels_from
         A file of answers (`lcdvt label`): labels of the target in every draw, beside those drawn.
+    replicates
+        How often each star's light curve is thinned for the teachers, if not as often as the preset says.
     """
 
     mode: TrainingMode = "multi-task"
     preset: str | Path | DVTConfig = "taught"
     source_labels: str = "all"
     labels_from: Path | None = None
+    replicates: int | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -123,6 +126,19 @@ class TransferOptions(RunOptions):
             raise SettingsError(
                 f"mode={self.mode}: a transfer is multi-task or transfer; `lcdvt train` has the others."
             )
+
+    @property
+    def config(self) -> DVTConfig:
+        """The numbers of the model, with as many replicates as were asked for."""
+        config = super().config
+        if self.replicates is None:
+            return config
+        if config.teaching is None:
+            raise SettingsError(
+                f"replicates={self.replicates}: preset {self.preset_name} has no teachers that could learn from them; "
+                "choose one that teaches (taught), or leave replicates out."
+            )
+        return replace(config, teaching=replace(config.teaching, replicates=self.replicates))
 
 
 @dataclass(frozen=True)

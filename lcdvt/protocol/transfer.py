@@ -12,14 +12,15 @@ from typing import TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from lcdvt.dataset.alignment import aligned_surveys
+from lcdvt.dataset.alignment import aligned_surveys, with_replicates
 from lcdvt.dataset.dataset import UNLABELLED, Dataset, build_dataset
 from lcdvt.dataset.draws import NO_LABEL, LabelBudget
 from lcdvt.dataset.scaling import ScalingMethod
 from lcdvt.dvt.config import DVTConfig, TrainingMode
 from lcdvt.errors import DatasetError, SettingsError
+from lcdvt.ingestion.replicates import replicate_features
 from lcdvt.names import LABEL, OBJECT_ID
-from lcdvt.parallel.executors import EVERY_CORE, Workers
+from lcdvt.parallel.executors import EVERY_CORE, IN_THIS_PROCESS, Workers
 from lcdvt.parallel.progress import Progress, silent
 from lcdvt.protocol.carry_out import RunPlace, carry_out
 from lcdvt.protocol.plan import ALL_ROWS, UNSUPERVISED_ROWS, Plan, TransferOptions, draw_tasks
@@ -43,6 +44,7 @@ def transfer(
     repeats: int = 3,
     seed: int = 0,
     rows: Sequence[str] | None = None,
+    replicates: int | None = None,
     scaling: ScalingMethod = "rank",
     device: str = "auto",
     jobs: int | None = None,
@@ -86,6 +88,9 @@ def transfer(
         The random seed of the first draw; the others count on from it.
     rows
         Rows of the table; None for all.
+    replicates
+        How often each star's light curve is thinned, and its features computed again, for DVT's teachers to learn
+        from; None as the preset says (once), 0 for never. Made once for a survey and kept in the workspace.
     scaling
         How features are brought to one scale.
     device
@@ -112,6 +117,7 @@ def transfer(
         device=device,
         source_labels=source_labels,
         labels_from=None if labels_from is None else Path(labels_from),
+        replicates=replicates,
     )
     sources = [source] if isinstance(source, str) else list(source)
     place = RunPlace(name or transfer_name(sources, target), data, force, reuse)
@@ -129,6 +135,7 @@ class TransferKeywords(TypedDict, total=False):
     steps: int | None
     seed: int
     rows: Sequence[str] | None
+    replicates: int | None
     scaling: ScalingMethod
     device: str
     jobs: int | None
@@ -187,11 +194,20 @@ def run_transfer(
     progress: Progress = silent,
 ) -> Run:
     """Carry labels over as the options say: what `transfer`, `ensemble` and the command line come down to."""
-    return carry_out(plan_transfer(sources, target, labels, options, place), place, workers, progress)
+    plan = plan_transfer(sources, target, labels, options, place, workers, progress)
+    return carry_out(plan, place, workers, progress)
 
 
-def plan_transfer(sources: Sequence[str], target: str, labels: str, options: TransferOptions, place: RunPlace) -> Plan:
-    """Open the surveys, put them together and draw the labels."""
+def plan_transfer(
+    sources: Sequence[str],
+    target: str,
+    labels: str,
+    options: TransferOptions,
+    place: RunPlace,
+    workers: Workers = IN_THIS_PROCESS,
+    progress: Progress = silent,
+) -> Plan:
+    """Open the surveys, put them together, draw the labels, and see to the replicates of the light curves."""
     if target in sources:
         raise SettingsError(f"{target} is both source and target: name two different surveys.")
     target_budget, source_budget = LabelBudget.parse_or_none(labels), LabelBudget.parse(options.source_labels)
@@ -221,6 +237,13 @@ def plan_transfer(sources: Sequence[str], target: str, labels: str, options: Tra
     about_answers = (
         {"labels_from": {"file": str(options.labels_from), "stars": len(given), "used": counted}} if given else {}
     )
+    # last, because it may take minutes: what is wrong is told before
+    wanted = options.config.teaching.replicates if options.config.teaching else 0
+
+    def tell(done: int, total: int | None, note: str = "") -> None:
+        progress(0, options.repeats, f"thinned light curves: {done} of {total} parts")
+
+    dataset = thin_light_curves(dataset, surveys, wanted, workers, tell)
     return Plan(
         surveys=surveys,
         dataset=dataset,
@@ -285,6 +308,33 @@ def put_together(
         )
     chosen = shared if classes is None else sorted(set(classes))
     return build_dataset(surveys, classes=chosen), tuple(sorted((at_source | at_target) - set(chosen)))
+
+
+def thin_light_curves(
+    dataset: Dataset,
+    surveys: Sequence[StoredSurvey],
+    replicates: int,
+    workers: Workers = IN_THIS_PROCESS,
+    progress: Progress = silent,
+) -> Dataset:
+    """Return the dataset with as many replicates of its stars; those made before are read.
+
+    Parameters
+    ----------
+    dataset, surveys
+        As `put_together` made it, of these surveys.
+    replicates
+        How many of each star.
+    workers, progress
+        Who computes features that were not computed before, and who is told.
+    """
+    if replicates == 0:
+        return dataset
+    made = [
+        [replicate_features(stored, number, workers, progress) for stored in surveys]
+        for number in range(1, replicates + 1)
+    ]
+    return with_replicates(dataset, surveys, made)
 
 
 def without_answers(

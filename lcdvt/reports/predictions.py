@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Final
 
 import pandas as pd
-import pyarrow.parquet as pq
 
+from lcdvt.disk.parquet import open_streamed
 from lcdvt.errors import WorkspaceError, first_line
 from lcdvt.names import DISAGREEMENT, ENTROPY, IN_DRAW, LABEL, OBJECT_ID, PREDICTED, probability_column
 from lcdvt.results.latent import draw_rows
@@ -54,7 +54,7 @@ def read_predictions(
         How many certain and how many doubtful stars of each class are kept.
     """
     try:
-        file = pq.ParquetFile(path)
+        file = open_streamed(path)
         objects = file.metadata.num_rows
         chosen = draw_rows(objects, most_stars, seed)
         columns = [*COLUMNS, *map(probability_column, classes)]

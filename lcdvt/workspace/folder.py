@@ -60,6 +60,11 @@ class SurveyFolder:
         return self.root / "features.old"
 
     @property
+    def replicates(self) -> Path:
+        """Features of thinned light curves; they can be made again at any time."""
+        return self.root / "replicates"
+
+    @property
     def objects(self) -> Path:
         """The objects table."""
         return self.root / OBJECTS_FILE

@@ -8,10 +8,10 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from lcdvt.catalogs.survey import Survey
+from lcdvt.disk.parquet import open_streamed
 from lcdvt.names import DEC, LABEL, OBJECT_ID, RA, SOURCE, SURVEY_LABEL, n_epochs_column
 from lcdvt.workspace.folder import SurveyFolder
 
@@ -21,7 +21,7 @@ PART: Final = "part"
 def objects_by_part(path: Path) -> Iterator[tuple[int, pa.Table]]:
     """Yield each part's number and its objects; the objects of a part stand together in the table."""
     waiting: pa.Table | None = None
-    with pq.ParquetFile(path) as file:
+    with open_streamed(path) as file:
         for batch in file.iter_batches():
             table = pa.Table.from_batches([batch])
             table = table if waiting is None else pa.concat_tables([waiting, table])

@@ -18,6 +18,7 @@ from lcdvt.dataset.alignment import (
     band_places,
     place_names,
     places_of,
+    with_replicates,
 )
 from lcdvt.dataset.dataset import build_dataset
 from lcdvt.errors import DatasetError
@@ -125,3 +126,21 @@ def test_nothing_in_common_is_refused():
 def test_zero_points_stay_out():
     features = pd.DataFrame({"object_id": ["a"], "Mean_g": [1.0], "Color": [2.0], "Std_g": [3.0]})
     assert list(align_features(features, ("g", "r"), {"g": "481nm"}).columns) == ["object_id", "Std_481nm"]
+
+
+def test_replicates_come_under_the_same_names_star_by_star():
+    surveys = [stored(CATALINA, ["Std_V_CSS", "Period"]), stored(EROS, ["Std_B", "Std_R", "Period"], seed=1)]
+    dataset = build_dataset(aligned_surveys(surveys))
+    first, last = (survey.features() for survey in surveys)
+    shuffled = first.sample(frac=1, random_state=0).iloc[1:]
+    shuffled.loc[shuffled.index[0], "Period"] = np.inf
+    lacking, infinite = set(first["object_id"]) - set(shuffled["object_id"]), shuffled["object_id"].iloc[0]
+    again = with_replicates(dataset, surveys, [[shuffled, last.assign(Std_B=last["Std_B"] + 1)]]).replicates[0]
+    target, blue = dataset.rows_of(1), dataset.features.index("Std_450nm")
+    assert np.allclose(again[target, blue], dataset.X[target, blue] + 1)
+    assert np.isnan(again[dataset.object_ids == lacking.pop()]).all()
+    changed = np.flatnonzero(dataset.object_ids == infinite)[0]
+    assert np.isnan(again[changed, dataset.features.index("Period")])
+    same = ~target & ~np.isnan(again).any(axis=1)
+    assert same.sum() == 6
+    np.testing.assert_array_equal(again[same], dataset.X[same])

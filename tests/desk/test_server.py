@@ -183,7 +183,7 @@ def test_a_large_body_is_refused_and_the_server_lives(server):
     "body",
     [
         b"", b"[]", b"nonsense", b"[" * 60_000, b'{"key": 1, "star": "x"}', b'{"key": "k"}', b"\xff\xfe",
-        b'{"key": "k", "star": "no such star", "label": null}',
+        b'{"key": "k", "star": "no such star", "label": null}', b'{"key": "k", "star": "\\ud800", "label": null}',
     ],
 )  # fmt: skip
 def test_what_is_no_answer_is_refused_in_a_sentence(client, body):

@@ -1,14 +1,19 @@
 """The table of all stars: pages, orders and what is let through, compared with pandas."""
 
 import shutil
+import signal
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 import lcdvt
+from lcdvt.desk import retraining
 from lcdvt.desk.rounds import agreement, rounds
 from lcdvt.desk.session import Desk
 from lcdvt.desk.stars import SurveyStars, candidate_periods
@@ -94,6 +99,42 @@ def test_few_orders_are_kept_and_large_pages_refused(table):
         table.page(Query(), 0, MOST_ROWS + 1)
     with pytest.raises(SettingsError, match="no column"):
         table.page(Query("nothing"), 0, 1)
+
+
+def test_what_is_not_shown_is_not_sorted_by(table):
+    for column in ("source", "part", "in_draw", "nothing"):
+        with pytest.raises(SettingsError, match="have no column"):
+            table.page(Query(column), 0, 5)
+
+
+def test_a_page_reads_no_whole_column(data, monkeypatch):
+    table = StarTable(lcdvt.open_survey("new", data))
+    monkeypatch.setattr(table.features, "dataset", None)
+    page = table.page(Query(), 3, 5)
+    period = page["columns"].index("Period")
+    expected = lcdvt.open_survey("new", data).features().set_index("object_id")["Period"]
+    assert [row[period] for row in page["rows"]] == pytest.approx(expected[[row[0] for row in page["rows"]]].tolist())
+
+
+def test_tables_in_another_order_are_put_together_by_id(data, tmp_path, stars):
+    shutil.copytree(data / "new", tmp_path / "new")
+    for part in (tmp_path / "new" / "features").glob("part-*.parquet"):
+        table = pq.read_table(part)
+        pq.write_table(table.take(list(range(table.num_rows))[::-1]), part)
+    page = StarTable(lcdvt.open_survey("new", tmp_path)).page(Query("Period"), 0, 9)
+    place = page["columns"].index("Period")
+    expected = stars.set_index("object_id")["Period"]
+    assert [row[place] for row in page["rows"]] == pytest.approx(expected[[row[0] for row in page["rows"]]].tolist())
+
+
+def test_a_training_that_does_not_end_is_ended(monkeypatch):
+    monkeypatch.setattr(retraining, "PATIENCE_S", 0.1)
+    deaf = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); signal.pause()"
+    work = retraining.Retraining(print)
+    work.process = subprocess.Popen([sys.executable, "-c", deaf], stdout=subprocess.PIPE, text=True)
+    assert work.process.stdout.readline() == "\n"
+    work.stop()
+    assert work.process.poll() == -signal.SIGKILL
 
 
 def test_candidates_are_peaks_that_fold_differently():

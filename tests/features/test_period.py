@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from lcdvt.features.period.choice import ChoiceConfig
+from lcdvt.features.period.eclipse import EclipseConfig
 from lcdvt.features.period.search import NO_PERIOD, PeriodConfig, PeriodResult, find_period
 from lcdvt.features.period.shape import DoubleWavePrior
 
@@ -86,6 +87,46 @@ def test_binary_with_unequal_minima_gets_its_orbit(period: float) -> None:
     without_prior = PeriodConfig(choice=ChoiceConfig(double_wave=DoubleWavePrior(enabled=False)))
     assert share_at(binary(period, (0.6, 0.3)), period, without_prior) >= 0.9
     assert share_at(binary(period, (0.6, 0.3)), period) >= 0.9
+
+
+def forty_nights(rng: np.random.Generator) -> np.ndarray:
+    """Four exposures within half an hour in each of forty nights of eight years, as Catalina observed."""
+    nights = np.sort(rng.choice(3000, 40, replace=False)) + 0.3 + rng.uniform(-0.15, 0.15, 40)
+    return np.sort(np.concatenate([nights + 0.007 * exposure for exposure in range(4)]))
+
+
+def share_of_few_eclipses(config: PeriodConfig, bands: int = 1) -> float:
+    right = []
+    for seed, period in enumerate(np.linspace(0.87, 2.9, 16)):
+        rng = np.random.default_rng(seed)
+        times = [forty_nights(rng) for _ in range(bands)]
+        mags = [15.0 + binary(period, (1.5, 0.05), 0.022)(t, rng) + rng.normal(0.0, 0.03, t.size) for t in times]
+        found = find_period(times, mags, [np.full(t.size, 0.03) for t in times], RANGE, config=config).period
+        right.append(abs(found / period - 1.0) < 1e-3)
+    return float(np.mean(right))
+
+
+def test_a_few_nights_in_eclipse_are_enough() -> None:
+    without = PeriodConfig(choice=ChoiceConfig(eclipses=EclipseConfig(faint_share=0.0)))
+    assert share_of_few_eclipses(PeriodConfig()) >= share_of_few_eclipses(without) + 0.2
+    assert share_of_few_eclipses(PeriodConfig(), bands=2) >= 0.8
+
+
+def test_eclipses_are_not_looked_for_in_other_stars(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr("lcdvt.features.period.eclipse._scores", lambda *given: asked.append(given))
+    for signal in (rrab(0.5731), binary(0.3412, (0.3, 0.3), 0.12), lambda t, rng: random_walk(t, rng, 20.0, 0.3)):
+        search(signal, 0)
+        search(lambda t, rng, signal=signal: -signal(t, rng), 0)
+    assert asked == []
+
+
+def test_bright_flares_are_not_eclipses() -> None:
+    assert search(lambda t, rng: -binary(1.8341, (1.5, 0.0), 0.02)(t, rng), 1) == search(
+        lambda t, rng: -binary(1.8341, (1.5, 0.0), 0.02)(t, rng),
+        1,
+        PeriodConfig(choice=ChoiceConfig(eclipses=EclipseConfig(faint_share=0.0))),
+    )
 
 
 def test_equal_minima_are_a_matter_of_the_shape_prior() -> None:

@@ -21,16 +21,20 @@ QUICK_TEACHING = TeachingConfig(students=1)
 
 
 def dataset_of(problem, truth) -> Dataset:
-    """Return the problem as a dataset that knows every class of the target."""
+    """Return the problem as a dataset that knows every class of the target, and has a replicate of each star."""
     objects = len(problem.source_y) + len(truth)
+    x = np.concatenate([problem.source_x, problem.target_x]).astype(float)
+    again = x + np.random.default_rng(1).normal(scale=0.1, size=x.shape)
+    again[::50] = np.nan  # too few epochs were left
     return Dataset(
-        X=np.concatenate([problem.source_x, problem.target_x]).astype(float),
+        X=x,
         y=np.concatenate([problem.source_y, truth]).astype(np.int64),
         survey=np.repeat([0, 1], [len(problem.source_y), len(truth)]),
         object_ids=np.array([f"star{number}" for number in range(objects)], dtype=object),
         features=tuple(f"f{number}" for number in range(problem.source_x.shape[1])),
         classes=problem.classes,
         surveys=("old", "new"),
+        replicates=again[None],
     )
 
 
@@ -96,9 +100,11 @@ def test_without_rounds_of_self_training_the_first_round_is_taught():
     assert not np.array_equal(none, one)
 
 
-@pytest.mark.parametrize("changes", [{"folds": 0}, {"students": 0}, {"confident_share": 0.0}, {"confident_share": 1.5}])
+@pytest.mark.parametrize(
+    "changes", [{"folds": 0}, {"students": 0}, {"confident_share": 0.0}, {"confident_share": 1.5}, {"replicates": -1}]
+)
 def test_impossible_teaching_is_refused(changes):
-    with pytest.raises(SettingsError, match="teaching"):
+    with pytest.raises(SettingsError, match=r"teaching|replicates=-1"):
         TeachingConfig(**changes)
 
 
@@ -155,6 +161,31 @@ def test_labels_outside_the_draw_change_no_probability():
     assert honest.outcomes[DVT_ENSEMBLE].score.macro_f1 != other.outcomes[DVT_ENSEMBLE].score.macro_f1
 
 
+def test_replicates_are_for_the_teachers_alone():
+    problem, truth = shifted()
+    rows = ("boosting-both", "forest-target", DVT_ENSEMBLE)
+    task = taught_task(problem, truth, rows)
+    plain = run_draw(replace(task, dataset=replace(task.dataset, replicates=None)))
+    taught = run_draw(task)
+    for rival in ("boosting-both", "forest-target"):
+        assert np.array_equal(plain.probabilities[rival], taught.probabilities[rival])
+    assert not np.array_equal(plain.probability, taught.probability)
+
+
+def test_a_star_and_its_replicates_are_learned_from_together_and_what_was_not_made_is_left_out():
+    x, y = np.arange(8.0).reshape(4, 2), np.array([0, -1, 1, 0])
+    again = np.stack([x + 10, x + 20])
+    again[1, 2] = np.nan
+    problem = TransferProblem(x, y, x, y, ("a", "b"), again, again)
+    rows, classes = problem.labelled_target()
+    assert rows[:, 0].tolist() == [0, 4, 6, 10, 14, 16, 20, 26]
+    assert classes.tolist() == [0, 1, 0, 0, 1, 0, 0, 0]
+    guessed, guesses = problem.guessed_target(np.array([-1, 1, -1, -1]))
+    assert guessed[:, 0].tolist() == [2, 12, 22]
+    assert guesses.tolist() == [1, 1, 1]
+    assert len(problem.without_replicates().labelled_source()[1]) == 3
+
+
 def test_dvt_learns_from_what_the_trees_teach():
     problem, truth = shifted(labels_per_class=1)
     taught = taught_task(problem, truth, (DVT_ENSEMBLE,))
@@ -178,3 +209,13 @@ def test_what_a_whole_source_lacks_does_not_tell_trees_the_survey():
     assert np.isnan(one_band.x[:, 1]).all(), "the survey's own rows are left alone"
     again = transfer_problem([one_band, many_bands, target], ("A", "B"))
     np.testing.assert_array_equal(problem.source_x, again.source_x)
+    thinned = one_band.x[None].copy()
+    thinned[0, 0] = np.nan
+    surveys = [
+        replace(one_band, replicates=thinned),
+        *(replace(each, replicates=each.x[None]) for each in (many_bands, target)),
+    ]
+    with_replicates = transfer_problem(surveys, ("A", "B"))
+    np.testing.assert_array_equal(with_replicates.source_x, problem.source_x)
+    assert not np.isnan(with_replicates.source_replicates[0, 1:50, 1]).any()
+    assert np.isnan(with_replicates.source_replicates[0, 0]).all(), "a replicate that was not made stays empty"

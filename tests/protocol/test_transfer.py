@@ -48,6 +48,21 @@ def test_every_row_of_the_table_is_filled_and_marked_simulated(result):
     assert result._repr_html_().count("<tr") >= 3
 
 
+def test_teachers_learn_from_replicates_which_are_kept_in_the_workspace(result, data):
+    assert load_run(result.folder).config.teaching.replicates == 1
+    for name in ("old", "new"):
+        assert list((data / name / "replicates").rglob("part-*.parquet"))
+    without = lcdvt.transfer("old", "new", data=data, name="whole", replicates=0, **{**QUICK, "repeats": 1})
+    assert load_run(without.folder).config.teaching.replicates == 0
+    assert not without.predictions().filter(like="p_").equals(result.predictions().filter(like="p_"))
+    rival = [next(row for row in run.table().scores if row.name == "forest-target") for run in (without, result)]
+    assert rival[0].draws[0] == rival[1].draws[0], "rivals learn from the survey's features as they are"
+    with pytest.raises(SettingsError, match="replicates=1: preset tied has no teachers"):
+        lcdvt.transfer("old", "new", data=data, name="tied", preset="tied", replicates=1, **QUICK)
+    with pytest.raises(SettingsError, match="replicates=-1"):
+        lcdvt.transfer("old", "new", data=data, name="less", replicates=-1, **QUICK)
+
+
 def test_dvt_learns_something(result):
     ensemble = next(row for row in result.table().scores if row.name == "dvt-ensemble")
     assert np.mean(ensemble.column()) > 0.6

@@ -6,7 +6,8 @@ long-period variables never repeat exactly), and correlated epochs counted in fu
 harmonics, or twice the true period, fit whatever is left.
 
 Where the two minima of a binary are alike, twice the period cannot win by likelihood. What is left is geometry:
-`lcdvt.features.period.shape`.
+`lcdvt.features.period.shape`. Where a few narrow eclipses are all that varies, harmonics fit at many frequencies:
+`lcdvt.features.period.eclipse` then has a word.
 """
 
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lcdvt.features.period.eclipse import MAD_TO_SIGMA, EclipseConfig, find_eclipses
 from lcdvt.features.period.fit import (
     HIGHEST_HARMONIC,
     MODEL_HIGHEST,
@@ -29,8 +31,8 @@ from lcdvt.features.period.fit import (
 )
 from lcdvt.features.period.shape import DoubleWavePrior, double_wave_log_odds
 
-# A Gaussian's median absolute deviation, to its standard deviation.
-MAD_TO_SIGMA = 1.4826
+# About halves and doubles, a matter of how minima differ, eclipses do not argue: harmonics know more of the shape.
+SAME_PERIOD = np.array((0.25, 0.5, 1.0, 2.0, 4.0))
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,8 @@ class ChoiceConfig:
         of one day or one year the sampling itself imitates periodicity.
     double_wave
         The prior for waves that are half a binary's orbit.
+    eclipses
+        When eclipses may overrule the harmonics.
     """
 
     cycles_per_harmonic: float = 3.0
@@ -69,6 +73,7 @@ class ChoiceConfig:
     outlier_sigma: float = 3.0
     window_penalty: float = 2.0
     double_wave: DoubleWavePrior = field(default_factory=DoubleWavePrior)
+    eclipses: EclipseConfig = field(default_factory=EclipseConfig)
 
 
 class Choice(NamedTuple):
@@ -102,6 +107,7 @@ def choose_frequency(
     config
         How candidates are compared.
     """
+    original, every, every_reach = bands, candidates, reaches
     frequencies, gains, window = fit_candidates(bands, candidates, reaches, config.first_points, config.first_harmonics)
     scores = _scores(bands, frequencies, gains, window, baseline, config)
     if not np.isfinite(scores).any():
@@ -125,7 +131,16 @@ def choose_frequency(
     )
     frequency = _polished(bands, frequency, model, baseline, config.final_points)
     # A candidate at the range's edge may have its top beyond it.
-    return Choice(min(max(frequency, limits[0]), limits[1]), model, bands)
+    chosen = Choice(min(max(frequency, limits[0]), limits[1]), model, bands)
+    found = find_eclipses(original, every, every_reach, baseline, limits, memory, chosen.frequency, config.eclipses)
+    if found is None or np.any(np.abs(found.frequency / chosen.frequency * SAME_PERIOD - 1.0) < 0.01):
+        return chosen
+    rivals = np.array((chosen.frequency, found.frequency))
+    frequencies, gains, window = _sharp_fit(original, rivals, np.full(2, 0.05 / baseline), baseline, config)
+    scores = _penalised(original, frequencies, gains, window, memory, baseline, config)
+    if found.score < scores[0].max() + config.eclipses.margin:
+        return chosen
+    return Choice(found.frequency, int(scores[1].argmax()), original)
 
 
 def _highest(scores: Floats) -> tuple[int, int]:

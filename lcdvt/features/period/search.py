@@ -1,8 +1,8 @@
 """The period search: one period for all bands of a star, honest about what it cannot know.
 
 A single-sine scan of the survey's physical period range (`scan`) proposes candidates; exact fits with up
-to eight harmonics (`fit`) compare them and their aliases by penalised likelihood (`choice`); the
-winner gets a false-alarm value against red noise (`significance`).
+to eight harmonics (`fit`) compare them and their aliases by penalised likelihood (`choice`), as do eclipses where
+these are all that varies (`eclipse`); the winner gets a false-alarm value against red noise (`significance`).
 """
 
 import math

@@ -1,0 +1,270 @@
+"""Narrow eclipses: three or four numbers where a Fourier series needs sixteen.
+
+A detached binary is constant most of the time. Where few nights fall into its eclipses, eight harmonics fit them at
+many wrong frequencies as well as at the right one, swinging freely through the gaps between. One dip, or two half a
+turn apart, with the same light everywhere else, has no such freedom. It is tried only on light curves that look like
+it: where a faint minority of the epochs makes most of the variance.
+"""
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from lcdvt.compiled.kernel import kernel, part
+from lcdvt.features.period.fit import LARGEST_GAIN_RATIO, Bands, Floats, Integers
+
+# A Gaussian's median absolute deviation, to its standard deviation.
+MAD_TO_SIGMA = 1.4826
+# Beyond so many widths a dip is over (1 % of its depth is left).
+DIP_ENDS = 3.0
+# Length of the mean vector of the faint epochs' phases, 1 where all are the same, below which they lie in no dip: two
+# dips of the largest width have 0.75.
+CONCENTRATION = 0.6
+# Weighted squares of a dip, of 1 in all, below which its depth is not known: one epoch in a thousand at the middle.
+LEAST_SQUARE = 1e-3
+# What else the winner may be: two dips taken for one, or a dip that by chance was seen in every second or third turn.
+RELATIVES = np.array((1.0, 0.5, 2.0, 1.0 / 3.0, 3.0))
+
+
+class Dips(NamedTuple):
+    """The dips that are tried at a frequency.
+
+    Attributes
+    ----------
+    widths
+        Standard deviations of a dip, which is Gaussian in magnitude, in turns. Wider ones are tides and contact, which
+        harmonics describe well; narrower ones are caught by chance only.
+    shifts
+        Where the middle of the dip is, in widths from the mean phase of the faint epochs, which may lie on one side.
+    """
+
+    widths: Floats
+    shifts: Floats
+
+
+COARSE = Dips(np.geomspace(0.01, 0.06, 5), np.linspace(-1.6, 1.6, 5))
+FINE = Dips(np.geomspace(0.01, 0.06, 10), np.linspace(-1.6, 1.6, 11))
+
+
+@dataclass(frozen=True)
+class EclipseConfig:
+    """When and how eclipses are looked for.
+
+    Attributes
+    ----------
+    faint_sigma
+        Epochs fainter than the median by more robust standard deviations than this are faint.
+    faint_variance
+        Smallest share of the variance about the median that the faint epochs make.
+    faint_epochs, faint_share
+        Fewest faint epochs, and their largest share of all.
+    step, fine_step
+        Distance of the frequencies tried around each candidate, then around the best, in units of 1 / baseline:
+        over the baseline a dip shifts by that share of a turn.
+    refined
+        How many of the candidates are tried again in fine steps.
+    tie
+        Of periods that are multiples of one another the shortest is taken whose score is less than this share below
+        the best: real eclipses are no Gaussians, and a dip that is twice as narrow or two that may differ fit any shape
+        a little better.
+    margin
+        By how much eclipses must be better than the Fourier series to overrule it (logarithm of the likelihood,
+        penalised): beyond what the one family's imperfect shape can make.
+    """
+
+    faint_sigma: float = 4.0
+    faint_variance: float = 0.7
+    faint_epochs: int = 5
+    faint_share: float = 0.35
+    step: float = 0.05
+    fine_step: float = 0.01
+    refined: int = 6
+    tie: float = 0.1
+    margin: float = 10.0
+
+
+class Eclipses(NamedTuple):
+    """The best eclipses: their frequency, and the logarithm of their likelihood, penalised as `choice` does."""
+
+    frequency: float
+    score: float
+
+
+def find_eclipses(
+    bands: Bands,
+    candidates: Floats,
+    reaches: Floats,
+    baseline: float,
+    limits: tuple[float, float],
+    memory: float,
+    chosen: float,
+    config: EclipseConfig,
+) -> Eclipses | None:
+    """Fit eclipses at all candidates; None where the light curve has none to see.
+
+    Parameters
+    ----------
+    bands
+        The light curves.
+    candidates, reaches
+        Frequencies, and how far to each side the best one may lie.
+    baseline
+        Days from the first to the last epoch.
+    limits
+        Lowest and highest frequency that may be found.
+    memory
+        How many epochs tell as much as one independent epoch.
+    chosen
+        The frequency that harmonics prefer.
+    config
+        When and how eclipses are looked for.
+    """
+    excess = _faint_excess(bands, config)
+    if excess is None:
+        return None
+    frequencies = _around(candidates, reaches, config.step / baseline, limits)
+    scores = _scores(bands, excess, frequencies, memory, COARSE)
+    best = frequencies[_best_apart(frequencies, scores, config.refined, config.step / baseline)]
+    centres = np.append(best, chosen)
+    for reach, step in ((config.step, config.fine_step), (config.fine_step, 0.2 * config.fine_step)):
+        reaches = np.full(centres.size, reach / baseline)
+        frequencies = _around(centres, reaches, step / baseline, limits)
+        scores = _scores(bands, excess, frequencies, memory, FINE)
+        # The top of the best, and what it may be instead, are looked at once more.
+        centres = frequencies[np.argmax(scores)] * RELATIVES
+    if not scores.max() > 0.0:
+        return None
+    shortest = frequencies[scores >= (1.0 - config.tie) * scores.max()].max()
+    near = np.abs(frequencies - shortest) < 2.0 * config.step / baseline
+    top = int(np.argmax(np.where(near, scores, -np.inf)))
+    return Eclipses(float(frequencies[top]), float(scores[top]))
+
+
+def _faint_excess(bands: Bands, config: EclipseConfig) -> Floats | None:
+    """Return by how much the faint epochs are fainter than the median, 0 for others; None where nothing eclipses."""
+    excess = np.zeros(bands.y.size)
+    made, faint = 0.0, 0
+    for start, stop in pairwise(bands.bounds.tolist()):
+        y = bands.y[start:stop] - np.median(bands.y[start:stop])
+        is_faint = y > config.faint_sigma * MAD_TO_SIGMA * float(np.median(np.abs(y)))
+        excess[start:stop] = np.where(is_faint, y, 0.0)
+        squares = bands.w[start:stop] * y * y
+        made += float(squares[is_faint].sum() / squares.sum()) * (stop - start)
+        faint += int(np.count_nonzero(is_faint))
+    if not config.faint_epochs <= faint <= config.faint_share * excess.size:
+        return None
+    return excess if made >= config.faint_variance * excess.size else None
+
+
+def _around(centres: Floats, reaches: Floats, step: float, limits: tuple[float, float]) -> Floats:
+    """Return frequencies at most `step` apart around each centre, those within the limits."""
+    parts = [
+        np.linspace(centre - reach, centre + reach, 2 * math.ceil(reach / step) + 1)
+        for centre, reach in zip(centres.tolist(), reaches.tolist(), strict=True)
+    ]
+    every = np.concatenate(parts)
+    return every[(every >= limits[0]) & (every <= limits[1])]
+
+
+def _best_apart(frequencies: Floats, scores: Floats, count: int, apart: float) -> Integers:
+    """Return the places of the highest scores whose frequencies are not those of one peak."""
+    chosen: list[int] = []
+    for place in np.argsort(-scores, kind="stable").tolist():
+        if all(abs(frequencies[place] - frequencies[other]) > apart for other in chosen):
+            chosen.append(place)
+        if len(chosen) == count:
+            break
+    return np.array(chosen, dtype=np.int64)
+
+
+def _scores(bands: Bands, excess: Floats, frequencies: Floats, memory: float, dips: Dips) -> Floats:
+    """Return the penalised log-likelihood above a constant's of the best eclipses at each frequency."""
+    scores = np.full(frequencies.size, -np.inf)
+    variance = np.add.reduceat(bands.w * bands.y**2, bands.bounds[:-1])
+    per_number = 0.5 * np.log(np.maximum(np.diff(bands.bounds) / memory, 3.0))
+    # A depth in each band; phase and width once.
+    second = float(per_number.sum())
+    first = second + 2.0 * float(per_number.max())
+    _fit_eclipses(
+        bands.t, bands.w, bands.y, bands.bounds, variance, excess, frequencies, memory, first, second,
+        dips.widths, dips.shifts, np.empty(excess.size), scores,
+    )  # fmt: skip
+    return scores
+
+
+@kernel
+def _fit_eclipses(
+    t: Floats, w: Floats, y: Floats, bounds: Integers, variance: Floats, excess: Floats, frequencies: Floats,
+    memory: float, first: float, second: float, widths: Floats, shifts: Floats, phase: Floats, scores: Floats,
+) -> None:  # fmt: skip
+    for k in range(frequencies.size):
+        c1, s1, c2, s2, total = 0.0, 0.0, 0.0, 0.0, 0.0
+        for i in range(t.size):
+            cycles = frequencies[k] * t[i]
+            phase[i] = cycles - math.floor(cycles)
+            if excess[i] > 0.0:
+                c, s = math.cos(2.0 * math.pi * phase[i]), math.sin(2.0 * math.pi * phase[i])
+                c1 += excess[i] * c
+                s1 += excess[i] * s
+                c2 += excess[i] * (c * c - s * s)
+                s2 += excess[i] * 2.0 * c * s
+                total += excess[i]
+        for number in range(2):
+            # The faint epochs lie around one phase, or around two that are half a turn apart.
+            c, s = (c1, s1) if number == 0 else (c2, s2)
+            if c * c + s * s < CONCENTRATION * CONCENTRATION * total * total:
+                continue
+            middle = math.atan2(s, c) / (number + 1.0)
+            for width in widths:
+                for shift in shifts:
+                    centre = middle / (2.0 * math.pi) + shift * width
+                    one, two = _eclipse_gains(phase, w, y, bounds, variance, centre, width)
+                    score = one / memory - first
+                    if two / memory - second > one / memory:
+                        score = two / memory - first - second
+                    if score > scores[k]:
+                        scores[k] = score
+
+
+@part
+def _eclipse_gains(
+    phase: Floats, w: Floats, y: Floats, bounds: Integers, variance: Floats, centre: float, width: float
+) -> tuple[float, float]:
+    """Return the log-likelihood gain of one dip a turn, and of two half a turn apart; −∞ where a dip is not seen."""
+    one, two = 0.0, 0.0
+    reach = DIP_ENDS * width
+    for b in range(bounds.size - 1):
+        p, pp, py, s, ss, sy = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for i in range(bounds[b], bounds[b + 1]):
+            away = phase[i] - centre
+            away = abs(away - math.floor(away + 0.5))
+            if away < reach:
+                dip = math.exp(-0.5 * (away / width) * (away / width))
+                p += w[i] * dip
+                pp += w[i] * dip * dip
+                py += w[i] * dip * y[i]
+            elif 0.5 - away < reach:
+                dip = math.exp(-0.5 * ((0.5 - away) / width) * ((0.5 - away) / width))
+                s += w[i] * dip
+                ss += w[i] * dip * dip
+                sy += w[i] * dip * y[i]
+        n = bounds[b + 1] - bounds[b]
+        # Least squares with a floating mean.
+        pp, ss, ps = pp - p * p, ss - s * s, -p * s
+        if pp < LEAST_SQUARE or py <= 0.0:
+            return -np.inf, -np.inf
+        one -= 0.5 * n * math.log(max(1.0 - py * py / (pp * variance[b]), 1.0 / LARGEST_GAIN_RATIO))
+        determinant = pp * ss - ps * ps
+        if ss < LEAST_SQUARE or determinant <= 0.0:
+            two = -np.inf
+            continue
+        depth, second = (ss * py - ps * sy) / determinant, (pp * sy - ps * py) / determinant
+        if depth <= 0.0 or second <= 0.0:
+            two = -np.inf
+            continue
+        reduction = (depth * py + second * sy) / variance[b]
+        two -= 0.5 * n * math.log(max(1.0 - reduction, 1.0 / LARGEST_GAIN_RATIO))
+    return one, two
