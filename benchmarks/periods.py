@@ -17,6 +17,12 @@ Rivals on a seeded subsample per class (`--rivals`), because they are slow: feet
 highest peak of a two-band periodogram with one sine per band over the same period range as ours. On ps1_s82 the rival
 is astropy's `LombScargleMultiband` on the same stars and range, timed side by side; "sure" are stars with `Period_fap`
 below 0.01.
+
+    python benchmarks/periods.py --peers [--rivals 60] [--json FILE]
+
+instead times the period alone beside other packages, one process, processor time, the same stars and period range, five
+frequencies per peak: astropy's `LombScargle` (fast, one sine) and light-curve's `Periodogram` (fast) in the band with
+more epochs, and astropy's `LombScargleMultiband` (fast, one sine a band) in all bands.
 """
 
 import argparse
@@ -55,6 +61,9 @@ PERIOD_RANGES = {
     "ps1_s82": (0.1, 1500.0),
 }
 MANY_BANDS = ("sdss_s82", "ps1_s82")
+PEER_SURVEYS = ("eros1", "catalina", "sdss_s82")
+# The highest may lie at a period longer than the range, at which light-curve's grid begins.
+PEAKS_ASKED = 10
 SURE = 0.01
 FEETS, FATS, ONE_SINE, ASTROPY = "feets PeriodLS", "FATS PeriodLS", "one sine", "astropy multiband"
 
@@ -181,12 +190,78 @@ def feets(stars: tuple[Star, ...]) -> list[float]:
     return periods
 
 
+def astropy_one_band(stars: tuple[Star, ...]) -> list[float]:
+    """Return the highest peak of astropy's periodogram, one sine, by FFT, of the band with more epochs."""
+    from astropy.timeseries import LombScargle
+
+    periods = []
+    for star in stars:
+        t, mag, err = _longest_band(star)
+        grid = _frequencies(star, t)
+        power = LombScargle(t, mag, err).power(grid, method="fast", assume_regular_frequency=True)
+        periods.append(float(1.0 / grid[np.argmax(power)]))
+    return periods
+
+
+def astropy_all_bands(stars: tuple[Star, ...]) -> list[float]:
+    """Return the highest peak of astropy's multi-band periodogram by its fast method."""
+    from astropy.timeseries import LombScargleMultiband
+
+    periods = []
+    for star in stars:
+        parts = [_near_the_middle(*part) for part in zip(star.times, star.mags, star.errs, strict=True)]
+        parts = [part for part in parts if part[0].size >= FEWEST_EPOCHS]
+        t, mag, err = (np.concatenate(column) for column in zip(*parts, strict=True))
+        band = np.repeat(np.arange(len(parts)), [part[0].size for part in parts])
+        grid = _frequencies(star, t)
+        power = LombScargleMultiband(t, mag, band, err).power(grid, method="fast", sb_method="fast")
+        periods.append(float(1.0 / grid[np.argmax(power)]))
+    return periods
+
+
+def light_curve_periodogram(stars: tuple[Star, ...]) -> list[float]:
+    """Return the highest peak within the range of light-curve's periodogram of the band with more epochs."""
+    import light_curve
+
+    periods = []
+    for star in stars:
+        t, mag, err = _longest_band(star)
+        grid = _frequencies(star, t)
+        # Its FFT wants 2**k + 1 angular frequencies from zero on.
+        size = 1 << int(np.ceil(np.log2(grid[-1] / (grid[1] - grid[0]))))
+        freqs = np.linspace(0.0, 2.0 * np.pi * grid[-1], size + 1)
+        found = light_curve.Periodogram(peaks=PEAKS_ASKED, fast=True, freqs=freqs)(t, mag, err, sorted=True)[::2]
+        inside = found[(found >= 1.0 / grid[-1]) & (found <= 1.0 / grid[0])]
+        periods.append(float(inside[0]) if inside.size else float("nan"))
+    return periods
+
+
+def _frequencies(star: Star, t: np.ndarray) -> np.ndarray:
+    shortest, longest = PERIOD_RANGES[star.survey]
+    return np.arange(1.0 / longest, 1.0 / shortest, 1.0 / (SAMPLES_PER_PEAK * np.ptp(t)))
+
+
+def our_periods(stars: tuple[Star, ...]) -> list[float]:
+    """Return this package's periods."""
+    return [period for period, _ in ours(stars)]
+
+
+PEERS: dict[str, Callable[[tuple[Star, ...]], list[float]]] = {
+    "lcdvt": our_periods,
+    "astropy LombScargle": astropy_one_band,
+    "light-curve Periodogram": light_curve_periodogram,
+    "astropy LombScargleMultiband": astropy_all_bands,
+}
 RIVALS: dict[str, Callable[[tuple[Star, ...]], list[float]]] = {FEETS: feets, FATS: fats, ONE_SINE: one_sine}
 
 
 def _longest_band(star: Star) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    t, mag, err = max(zip(star.times, star.mags, star.errs, strict=True), key=lambda band: band[0].size)
-    near = np.abs(t - np.median(t)) < 1e5
+    return _near_the_middle(*max(zip(star.times, star.mags, star.errs, strict=True), key=lambda band: band[0].size))
+
+
+def _near_the_middle(t: np.ndarray, mag: np.ndarray, err: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the epochs but those of mistyped dates, which would stretch a rival's grid."""
+    near = np.abs(t - np.median(t)) < 1e5 if t.size else np.zeros(0, dtype=bool)
     return t[near], mag[near], err[near]
 
 
@@ -268,6 +343,27 @@ def many_bands(
     return numbers
 
 
+def peers(folder: Path, arguments: argparse.Namespace) -> dict[str, dict[str, dict[str, float]]]:
+    """Print and return what each package's period costs and how often it is right, survey by survey."""
+    result: dict[str, dict[str, dict[str, float]]] = {}
+    for survey in PEER_SURVEYS:
+        if arguments.only not in survey:
+            continue
+        stars = sample_per_class(load_stars(folder, survey), arguments.rivals, arguments.seed)
+        result[survey] = {}
+        print(f"\n{survey}: {len(stars)} stars, at most {arguments.rivals} of a class")
+        for name, method in PEERS.items():
+            method(tuple(stars[:1]))  # imports, and kernels from disk, before the clock starts
+            started = time.process_time()
+            found = dict(zip((star.id for star in stars), method(tuple(stars)), strict=True))
+            seconds = (time.process_time() - started) / len(stars)
+            classes = {label: share(members, found) for label, members in sorted(_by_class(stars).items())}
+            result[survey][name] = {"milliseconds": 1000.0 * seconds, "right": share(stars, found), **classes}
+            by_class = ", ".join(f"{label} {value:.3f}" for label, value in classes.items())
+            print(f"{name:<30}{1000.0 * seconds:>9.1f} ms a star, right {share(stars, found):.3f} ({by_class})")
+    return result
+
+
 def main() -> None:
     """Run the comparison and print one table per survey."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -277,6 +373,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="only surveys whose name has this in it")
     parser.add_argument("--seen", action="store_true", help="only stars by which the search may be developed")
+    parser.add_argument("--peers", action="store_true", help="instead, only time and shares beside other packages")
     parser.add_argument("--jobs", type=int, help="processes (default: one per core)")
     parser.add_argument("--json", type=Path, help="write the exact shares to this file")
     arguments = parser.parse_args()
@@ -284,6 +381,11 @@ def main() -> None:
     if data is None:
         parser.error("give --data DIR or set LCDVT_REAL_DATA to the folder that holds surveys/")
     folder = Path(data) / "surveys" if (Path(data) / "surveys").is_dir() else Path(data)
+    if arguments.peers:
+        compared = peers(folder, arguments)
+        if arguments.json is not None:
+            arguments.json.write_text(json.dumps({"peers": compared}, indent=2) + "\n")
+        return
     shares: dict[str, dict[str, float]] = {}
     for survey, (shortest, longest) in PERIOD_RANGES.items():
         if arguments.only not in survey:

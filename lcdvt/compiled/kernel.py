@@ -29,7 +29,7 @@ KERNELS: Final[list[Any]] = []
 # Their types leave out what is used here.
 _njit: Final[Any] = numba.njit
 _config: Final[Any] = numba.config
-# Without numba's runtime nobody counts who holds an array: a third less to compile, and no array can be made.
+# Without numba's runtime nobody counts who holds an array: less to compile, and no array can be made.
 _LEAN: Final[dict[str, Any]] = {"error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False}
 _PART: Final[dict[str, Any]] = {**_LEAN, "no_cpython_wrapper": True}
 _MAKES_ARRAYS: Final[dict[str, Any]] = {"_nrt": True}

@@ -114,7 +114,7 @@ def choose_frequency(
         return None
     best = np.argsort(-scores.max(axis=1), kind="stable")[: config.finalists]
     # The best sine stays in: its residuals measure the noise's memory.
-    finalists = np.union1d(best, np.argmax(gains[:, ONE_SINE]))
+    finalists = np.array(sorted({*best.tolist(), int(np.argmax(gains[:, ONE_SINE]))}))
     candidates, reaches = candidates[finalists], reaches[finalists]
 
     frequencies, gains, window = fit_candidates(bands, candidates, reaches, config.first_points, HIGHEST_HARMONIC)
