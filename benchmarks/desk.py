@@ -18,6 +18,7 @@ import signal
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -187,7 +188,7 @@ def main() -> None:
     """Make the surveys where they are missing, look at them, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--scratch", type=Path, default=Path("lcdvt-desk"))
+    parser.add_argument("--scratch", type=Path, default=Path(tempfile.gettempdir()) / "lcdvt-desk")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     data = arguments.scratch / "data"

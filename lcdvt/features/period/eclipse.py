@@ -59,8 +59,9 @@ class EclipseConfig:
         Epochs fainter than the median by more robust standard deviations than this are faint.
     faint_variance
         Smallest share of the variance about the median that the faint epochs make.
-    faint_epochs, faint_share
-        Fewest faint epochs, and their largest share of all.
+    faint_epochs, most_faint_epochs, faint_share
+        Fewest and most faint epochs, and their largest share of all. Where there are many of them, at all phases of the
+        eclipses, harmonics have no gaps left to swing through.
     step, fine_step
         Distance of the frequencies tried around each candidate, then around the best, in units of 1 / baseline:
         over the baseline a dip shifts by that share of a turn.
@@ -78,6 +79,7 @@ class EclipseConfig:
     faint_sigma: float = 4.0
     faint_variance: float = 0.7
     faint_epochs: int = 5
+    most_faint_epochs: int = 60
     faint_share: float = 0.35
     step: float = 0.05
     fine_step: float = 0.01
@@ -154,7 +156,7 @@ def _faint_excess(bands: Bands, config: EclipseConfig) -> Floats | None:
         squares = bands.w[start:stop] * y * y
         made += float(squares[is_faint].sum() / squares.sum()) * (stop - start)
         faint += int(np.count_nonzero(is_faint))
-    if not config.faint_epochs <= faint <= config.faint_share * excess.size:
+    if not config.faint_epochs <= faint <= min(config.most_faint_epochs, config.faint_share * excess.size):
         return None
     return excess if made >= config.faint_variance * excess.size else None
 
