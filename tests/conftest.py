@@ -16,6 +16,11 @@ settings.load_profile("lcdvt")
 REAL_DATA_VARIABLE = "LCDVT_REAL_DATA"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let the stories begin: they take minutes each, and at the end one process would wait for the other's."""
+    items.sort(key=lambda item: "stories" not in item.path.parts)
+
+
 @pytest.fixture(scope="session")
 def real_data() -> Path:
     """The folder of public survey data, where there is one."""
