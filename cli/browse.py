@@ -21,9 +21,8 @@ def browse(
     data: options.Data = None,
 ) -> None:
     """Show all stars of a survey in the browser: a table sorted by any column, and each star's light curve."""
-    from lcdvt.desk.verbs import Window
     from lcdvt.desk.verbs import browse as show
 
-    log = show(survey, run=run, who=who, data=data, window=Window(port, not no_browser, announce))
+    log = show(survey, run=run, who=who, data=data, port=port, browser=not no_browser, announce=announce)
     if log.verdicts():
         err.print(f"{len(log.verdicts())} stars of {survey} are answered; `lcdvt answers {survey}` lists them.")

@@ -57,9 +57,7 @@ def label(
         print_run(made, json_file)
         out.print(f"next stars: lcdvt label {made.name}")
         return
-    from lcdvt.desk.verbs import Window
     from lcdvt.desk.verbs import label as show
 
-    window = Window(port, not no_browser, announce)
-    log = show(run, n, unlabelled=unlabelled, who=who, data=data, window=window)
+    log = show(run, n, unlabelled=unlabelled, who=who, port=port, browser=not no_browser, announce=announce, data=data)
     err.print(f"{len(log.verdicts())} stars of {log.survey} are answered; `lcdvt answers {log.survey}` lists them.")

@@ -24,36 +24,16 @@ if TYPE_CHECKING:
 NEEDED: Final = ("starlette", "uvicorn")
 
 
-@dataclass(frozen=True)
-class Window:
-    """Where a page is seen.
-
-    Parameters
-    ----------
-    port
-        Of this machine, where the page is; None takes the usual one, or any that is free.
-    browser
-        Whether to open the browser.
-    announce
-        Told the page's address.
-    """
-
-    port: int | None = None
-    browser: bool = True
-    announce: Callable[[str], None] = print
-
-
-IN_THE_BROWSER: Final = Window()
-
-
 def label(
     run: str | Path,
     n: int = 20,
     *,
     unlabelled: bool = False,
     who: str | None = None,
+    port: int | None = None,
+    browser: bool = True,
+    announce: Callable[[str], None] = print,
     data: str | Path | None = None,
-    window: Window = IN_THE_BROWSER,
 ) -> AnswerLog:
     """Show the stars whose labels would help a run most in the browser, and save what is answered; until Ctrl-C.
 
@@ -67,10 +47,14 @@ def label(
         Leave out stars that have a label in the workspace, which the run may have held back to be scored on.
     who
         Whose answers these are; None takes the user's name.
+    port
+        Of this machine, where the page is; None takes the usual one, or any that is free.
+    browser
+        Whether to open the browser.
+    announce
+        Told the page's address.
     data
         The workspace.
-    window
-        Where the page is seen.
     """
     check_installed()
     from lcdvt.desk.session import Desk
@@ -78,15 +62,17 @@ def label(
     if n < 1:
         raise SettingsError(f"n={n}: ask for at least one star.")
     desk = Desk.of_run(run, who=_name(who), n=n, unlabelled=unlabelled, data=data)
-    return _serve(desk, "", window)
+    return _serve(desk, "", port, browser, announce)
 
 
 def browse(
     survey: str,
     *,
-    who: str | None = None,
     run: str | Path | None = None,
-    window: Window = IN_THE_BROWSER,
+    who: str | None = None,
+    port: int | None = None,
+    browser: bool = True,
+    announce: Callable[[str], None] = print,
     data: str | Path | None = None,
 ) -> AnswerLog:
     """Show all stars of a survey in the browser, as a table and one by one; until Ctrl-C.
@@ -97,7 +83,7 @@ def browse(
         An ingested survey.
     run
         A run that classifies it, whose predictions are shown, too.
-    who, data, window
+    who, port, browser, announce, data
         As in `label`: a star can be answered here, too.
     """
     check_installed()
@@ -110,17 +96,17 @@ def browse(
         target = read_config(folder)[0].surveys[-1]
         if target != survey:
             raise SettingsError(f"run={folder.name}: it classifies {target}, not {survey}.")
-    return _serve(Desk(survey, folder, who=_name(who), data=data), "#table", window)
+    return _serve(Desk(survey, folder, who=_name(who), data=data), "#table", port, browser, announce)
 
 
-def _serve(desk: "Desk", page: str, window: Window) -> AnswerLog:
+def _serve(desk: "Desk", page: str, port: int | None, browser: bool, announce: Callable[[str], None]) -> AnswerLog:
     from lcdvt.desk.server import DeskServer
 
-    server: DeskServer = DeskServer(desk, window.port)
+    server: DeskServer = DeskServer(desk, port)
     address = server.address + page
     try:
-        window.announce(address)
-        if window.browser:
+        announce(address)
+        if browser:
             webbrowser.open(address)
         server.run()
     except KeyboardInterrupt:  # before the server listened to it
