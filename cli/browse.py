@@ -23,6 +23,6 @@ def browse(
     """Show all stars of a survey in the browser: a table sorted by any column, and each star's light curve."""
     from lcdvt.desk.verbs import browse as show
 
-    log = show(survey, run=run, who=who, data=data, port=port, browser=not no_browser, announce=announce)
+    log = show(survey, run=run, who=who, port=port, browser=not no_browser, announce=announce, data=data)
     if log.verdicts():
         err.print(f"{len(log.verdicts())} stars of {survey} are answered; `lcdvt answers {survey}` lists them.")

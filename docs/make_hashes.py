@@ -2,7 +2,7 @@
 
 python docs/make_hashes.py INDEX
 
-INDEX is the address of the registry's simple index, as `pip --index-url` takes it. Run it in the environment with every
+INDEX is the address of a package registry's simple index, of the reader's choice. Run it in the environment with every
 extra (`make docs`) after a change of constraints.txt. Two files come out: hashes/package.txt has what `pip install .`
 needs, hashes/tests.txt what tests and notebooks need on top. `make env` and `make demo` install from them, so that no
 file is accepted that is not the one we tested. torch is left out: which build of it is installed, for which processor
