@@ -19,7 +19,12 @@ from lcdvt import __version__
 
 CACHE_VARIABLE: Final = "LCDVT_CACHE"
 # numba notices that a kernel's own file has changed, but not that of a part from elsewhere: these hold such parts.
-_SHARED_PARTS: Final = ("compiled/kernel.py", "features/families/moments.py", "features/families/indices.py")
+_SHARED_PARTS: Final = (
+    "compiled/kernel.py",
+    "features/waves.py",
+    "features/families/moments.py",
+    "features/families/indices.py",
+)
 _COMPLETE: Final = "complete"
 
 

@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from lcdvt.compiled.kernel import fast_kernel, fast_part
+from lcdvt.features.waves import wave
 
 SAMPLES_PER_PEAK: Final = 5.0
 NYQUIST_FACTOR: Final = 100.0
@@ -267,19 +268,7 @@ def _highest_of_coarse(
         before_c = before_s = before_c_square = before_product = before_yc = before_ys = 0.0
         after_c = after_s = after_c_square = after_product = after_yc = after_ys = 0.0
         for i in range(since.size):
-            cycles = frequency * since[i]
-            cycles -= math.floor(cycles + 0.5)
-            # The quarter angle by its power series, doubled twice: unlike the library's functions, all of it is SIMD.
-            quarter = 0.5 * math.pi * cycles
-            z = quarter * quarter
-            odd = -1 / 1307674368000.0 * z + 1 / 6227020800.0
-            odd = ((((odd * z - 1 / 39916800.0) * z + 1 / 362880.0) * z - 1 / 5040.0) * z + 1 / 120.0) * z - 1 / 6.0
-            sine = quarter * (odd * z + 1.0)
-            even = -1 / 87178291200.0 * z + 1 / 479001600.0
-            even = ((((even * z - 1 / 3628800.0) * z + 1 / 40320.0) * z - 1 / 720.0) * z + 1 / 24.0) * z - 0.5
-            cosine = even * z + 1.0
-            sine, cosine = 2.0 * sine * cosine, 1.0 - 2.0 * sine * sine
-            sine, cosine = 2.0 * sine * cosine, 1.0 - 2.0 * sine * sine
+            cosine, sine = wave(frequency * since[i])
             value = signal[i]
             c += cosine
             s += sine

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lcdvt.compiled.kernel import fast_part, inlined_part, kernel, part
+from lcdvt.features.waves import wave
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -125,24 +126,6 @@ def _moments(
             sums[row, k], sums[row, k + 1], sums[row, k + 2], sums[row, k + 3] = first, second, third, fourth
             y_sums[row, k], y_sums[row, k + 1] = y_first, y_second
             y_sums[row, k + 2], y_sums[row, k + 3] = y_third, y_fourth
-
-
-@inlined_part
-def _wave(cycles: float) -> tuple[float, float]:
-    """Return cosine and sine of so many turns.
-
-    The quarter angle by its power series, doubled twice: unlike the library's functions, all of it is SIMD.
-    """
-    quarter = 0.5 * math.pi * (cycles - math.floor(cycles + 0.5))
-    z = quarter * quarter
-    odd = -1 / 1307674368000.0 * z + 1 / 6227020800.0
-    odd = ((((odd * z - 1 / 39916800.0) * z + 1 / 362880.0) * z - 1 / 5040.0) * z + 1 / 120.0) * z - 1 / 6.0
-    sine = quarter * (odd * z + 1.0)
-    even = -1 / 87178291200.0 * z + 1 / 479001600.0
-    even = ((((even * z - 1 / 3628800.0) * z + 1 / 40320.0) * z - 1 / 720.0) * z + 1 / 24.0) * z - 0.5
-    cosine = even * z + 1.0
-    sine, cosine = 2.0 * sine * cosine, 1.0 - 2.0 * sine * sine
-    return 1.0 - 2.0 * sine * sine, 2.0 * sine * cosine
 
 
 @inlined_part
@@ -430,9 +413,9 @@ def _fit_all(
                 # Candidates come in groups of equal reach, so this is rarely done again.
                 step = wanted_step
                 for i in range(n):
-                    turn_c[i], turn_s[i] = _wave(step * t[i])
+                    turn_c[i], turn_s[i] = wave(step * t[i])
             for i in range(n):
-                c1[i], s1[i] = _wave(lowest * t[i])
+                c1[i], s1[i] = wave(lowest * t[i])
             for point in range(n_points):
                 for model in range(N_MODELS):
                     gains[model] = 0.0
