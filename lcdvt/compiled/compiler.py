@@ -21,7 +21,7 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.lowering import Lower
-from numba.np.arrayobj import fix_integer_index, load_item, store_item
+from numba.np.arrayobj import load_item, store_item
 
 # What is asked for again and again: arithmetic, comparisons and elements of arrays.
 _PLAIN_TYPES: Final = (types.Number, types.Boolean, types.Array, types.BaseTuple, types.SliceType)
@@ -84,7 +84,11 @@ def no_collecting() -> Iterator[None]:
 
 
 class _Lower(Lower):  # type: ignore[misc]
-    """Writes the code of one element of a contiguous array shorter than numba, which is ready for any kind of array."""
+    """Writes the code of one element of a contiguous array shorter than numba, which is ready for any kind of array.
+
+    Only a literal index counts from the end where it is negative: a variable has to be the place itself, as it has to
+    be smaller than the array's size. A loop may then begin anywhere and is SIMD all the same.
+    """
 
     def lower_getitem(self, resty: Any, expr: Any, value: Any, index: Any, signature: Any) -> Any:
         array = self.typeof(value.name)
@@ -114,14 +118,17 @@ class _Lower(Lower):  # type: ignore[misc]
             kinds, indices = (index_type,), (given,)
         if len(kinds) != array.ndim or not all(isinstance(each, types.Integer) for each in kinds):
             return None
+        if any(isinstance(each, types.IntegerLiteral) and each.literal_value < 0 for each in kinds):
+            return None
         value, model = self.loadvar(variable.name), self.context.data_model_manager[array]
         shape_field = model.get_field_position("shape")
         place = None
         for axis, (kind, each) in enumerate(zip(kinds, indices, strict=True)):
-            size = self.builder.extract_value(value, (shape_field, axis))
-            # Counts from the end where it is negative.
-            step = fix_integer_index(self.context, self.builder, kind, each, size)
-            place = step if place is None else self.builder.add(self.builder.mul(place, size), step)
+            step = self.context.cast(self.builder, each, kind, types.intp if kind.signed else types.uintp)
+            if axis > 0:
+                size = self.builder.extract_value(value, (shape_field, axis))
+                step = self.builder.add(self.builder.mul(place, size), step)
+            place = step
         return self.builder.gep(self.builder.extract_value(value, model.get_field_position("data")), [place])
 
 
