@@ -15,11 +15,12 @@ from typing import Any, Final
 
 # Their types leave out what is used here.
 from numba import _dynfunc
-from numba.core import typed_passes, types, untyped_passes
+from numba.core import ir, typed_passes, types, untyped_passes
 from numba.core.cgutils import unpack_tuple
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase
-from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
+from numba.core.ir_utils import build_definitions
 from numba.core.lowering import Lower
 from numba.np.arrayobj import load_item, store_item
 
@@ -81,6 +82,40 @@ def no_collecting() -> Iterator[None]:
     finally:
         if was_collecting:
             gc.enable()
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class _NamedNumbers(FunctionPass):  # type: ignore[misc]
+    """Gives `x = SOME_NUMBER` a step in between: else numba takes x for a constant, and no other number is allowed.
+
+    numba's own way has one variable for each assignment instead, which makes everything after it longer.
+    """
+
+    _name = "lcdvt_named_numbers"
+
+    def __init__(self) -> None:
+        FunctionPass.__init__(self)
+
+    def run_pass(self, state: Any) -> bool:
+        for block in state.func_ir.blocks.values():
+            statements = []
+            for each in block.body:
+                if _is_named_number(each):
+                    number = block.scope.make_temp(each.loc)
+                    statements.append(ir.Assign(each.value, number, each.loc))
+                    each = ir.Assign(number, each.target, each.loc)
+                statements.append(each)
+            block.body = statements
+        state.func_ir._definitions = build_definitions(state.func_ir.blocks)
+        return True
+
+
+def _is_named_number(statement: Any) -> bool:
+    return (
+        isinstance(statement, ir.Assign)
+        and isinstance(statement.value, ir.Global | ir.FreeVar)
+        and isinstance(statement.value.value, int)
+    )
 
 
 class _Lower(Lower):  # type: ignore[misc]
@@ -171,9 +206,8 @@ def _steps(name: str, lowering: type) -> PassManager:
         untyped_passes.FixupArgs,
         untyped_passes.IRProcessing,
         untyped_passes.GenericRewrites,
-        untyped_passes.ReconstructSSA,
+        _NamedNumbers,
         typed_passes.NopythonTypeInference,
-        typed_passes.PreLowerStripPhis,
         typed_passes.InlineOverloads,
         typed_passes.NoPythonSupportedFeatureValidation,
         typed_passes.IRLegalization,
