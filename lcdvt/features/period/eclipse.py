@@ -150,8 +150,8 @@ def _faint_excess(bands: Bands, config: EclipseConfig) -> Floats | None:
     excess = np.zeros(bands.y.size)
     made, faint = 0.0, 0
     for start, stop in pairwise(bands.bounds.tolist()):
-        y = bands.y[start:stop] - np.median(bands.y[start:stop])
-        is_faint = y > config.faint_sigma * MAD_TO_SIGMA * float(np.median(np.abs(y)))
+        y = bands.y[start:stop] - median(bands.y[start:stop])
+        is_faint = y > config.faint_sigma * MAD_TO_SIGMA * median(np.abs(y))
         excess[start:stop] = np.where(is_faint, y, 0.0)
         squares = bands.w[start:stop] * y * y
         made += float(squares[is_faint].sum() / squares.sum()) * (stop - start)
@@ -159,6 +159,12 @@ def _faint_excess(bands: Bands, config: EclipseConfig) -> Floats | None:
     if not config.faint_epochs <= faint <= min(config.most_faint_epochs, config.faint_share * excess.size):
         return None
     return excess if made >= config.faint_variance * excess.size else None
+
+
+def median(values: Floats) -> float:
+    """Return the median, without the checks that cost numpy's own most of its time."""
+    ordered = np.sort(values)
+    return float(0.5 * (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]))
 
 
 def _around(centres: Floats, reaches: Floats, step: float, limits: tuple[float, float]) -> Floats:
@@ -201,7 +207,9 @@ def _scores(bands: Bands, excess: Floats, frequencies: Floats, memory: float, di
 def _dip(widths: float) -> float:
     """Return exp(−½ widths²) within `DIP_ENDS`: a power series of the 64th part, which unlike math.exp is SIMD."""
     x = -widths * widths / 128.0
-    series = 1.0 + x * (1.0 + x * (1 / 2.0 + x * (1 / 6.0 + x * (1 / 24.0 + x * (1 / 120.0 + x * (1 / 720.0 + x / 5040.0))))))
+    series = 1.0 + x * (
+        1.0 + x * (1 / 2.0 + x * (1 / 6.0 + x * (1 / 24.0 + x * (1 / 120.0 + x * (1 / 720.0 + x / 5040.0)))))
+    )
     series *= series
     series *= series
     series *= series
