@@ -48,7 +48,7 @@ from lcdvt.protocol.carry_out import draw_identity
 from lcdvt.protocol.draw import transfer_problem
 from lcdvt.protocol.plan import DrawTask
 from lcdvt.protocol.teaching import taught_classes
-from lcdvt.protocol.transfer import put_together
+from lcdvt.protocol.stars import put_together
 from lcdvt.results.suggest_rule import Opinions, choose_stars
 from lcdvt.workspace.survey import open_survey
 
