@@ -134,7 +134,14 @@ class StoredSurvey:
         """Return one star: `.plot()` shows it, `.fold().plot()` by phase, `.epochs` are its numbers."""
         import pyarrow.compute as pc
 
-        found = self.epochs.to_table(filter=pc.field(OBJECT_ID) == object_id).to_pandas()
+        from lcdvt.workspace.objects import PART
+
+        # The objects table knows the part: of ten thousand parts, one is opened.
+        part = self._value_of(self.folder.objects, object_id, PART)
+        if part is None:
+            raise WorkspaceError(f"survey {self.name!r} has no object {object_id!r}.")
+        epochs = read_part(self.folder.epochs / part_name(part))
+        found = epochs.filter(pc.equal(epochs[OBJECT_ID], object_id)).to_pandas()
         if found.empty:
             raise WorkspaceError(f"survey {self.name!r} has no object {object_id!r}.")
         return LightCurve(
@@ -142,7 +149,7 @@ class StoredSurvey:
             survey=self.name,
             epochs=found.drop(columns=OBJECT_ID),
             nanometres=self.survey.nanometres,
-            period=self._value_of(self.folder.features, object_id, PERIOD),
+            period=self._value_of(self.folder.features / part_name(part), object_id, PERIOD),
             label=self._value_of(self.folder.objects, object_id, LABEL),
             time_scale=self.survey.time.stored_scale,
             flux_unit=self.survey.flux_unit,
@@ -150,13 +157,12 @@ class StoredSurvey:
         )
 
     def _value_of(self, place: Path, object_id: str, column: str) -> Any:
-        """Return one value of one star from the objects or the features; None where there is none."""
+        """Return one value of one star from the objects or a part of features; None where there is none."""
         import pandas as pd
         import pyarrow.compute as pc
         import pyarrow.dataset as pds
 
-        parts = [str(part) for part in sorted(place.glob(PARTS))] if place.is_dir() else [str(place)]
-        table = pds.dataset(parts, format="parquet") if parts and Path(parts[0]).is_file() else None
+        table = pds.dataset(place, format="parquet") if place.is_file() else None
         if table is None or column not in table.schema.names:
             return None
         values = table.to_table(columns=[column], filter=pc.field(OBJECT_ID) == object_id)[column].to_pylist()

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
@@ -105,20 +106,14 @@ def test_a_survey_without_features_is_told_how_to_get_them(two_surveys, tmp_path
 
 
 def _with_parts_exchanged(workspace: Path, folder: Path) -> Path:
-    """Return a workspace in which the survey `new` has two parts, the second half of its stars first."""
-    shutil.copytree(workspace / "new", folder / "new")
-    place = folder / "new"
-    features = pq.read_table(place / "features" / "part-00000.parquet")
+    """Return a workspace in which the parts of the survey `new` have each other's numbers, the last one the first."""
+    place = shutil.copytree(workspace / "new", folder / "new")
+    parts = sorted((place / "features").glob("part-*.parquet"))
+    assert len(parts) > 2
+    for path, content in zip(parts, [path.read_bytes() for path in reversed(parts)], strict=True):
+        path.write_bytes(content)
     objects = pq.read_table(place / "objects.parquet")
-    assert len(list((place / "features").glob("part-*.parquet"))) == 1
-    half = features.num_rows // 2
-    first = set(features["object_id"][:half].to_pylist())
-    in_first = np.array([star in first for star in objects["object_id"].to_pylist()])
-    pq.write_table(features.slice(half), place / "features" / "part-00000.parquet")
-    pq.write_table(features.slice(0, half), place / "features" / "part-00001.parquet")
-    order = np.argsort(in_first, kind="stable")
-    moved = objects.take(order)
-    numbers = np.sort(in_first).astype(np.int32)
-    moved = moved.set_column(moved.column_names.index("part"), "part", [numbers])
-    pq.write_table(moved, place / "objects.parquet")
+    numbers = len(parts) - 1 - objects["part"].to_numpy()
+    turned = objects.set_column(objects.column_names.index("part"), "part", pa.array(numbers, pa.int32()))
+    pq.write_table(turned.take(np.argsort(numbers, kind="stable")), place / "objects.parquet")
     return folder
