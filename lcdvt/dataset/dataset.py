@@ -125,8 +125,7 @@ class Dataset:
 
     def class_mix(self) -> dict[str, int]:
         """Return the number of labelled objects of each class in the last survey, which is classified."""
-        counts = self.class_counts().loc[self.surveys[-1]]
-        return {str(label): int(count) for label, count in counts.items()}
+        return dict(zip(self.classes, self.class_counts().to_numpy()[-1].tolist(), strict=True))
 
     def fit_scaler(self, method: ScalingMethod = "rank") -> Scaler:
         """Fit a scaler on all objects, labelled or not."""
