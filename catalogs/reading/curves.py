@@ -41,8 +41,9 @@ class RawEpochs(NamedTuple):
     band_index: NDArray[np.int8]
     time: NDArray[np.float64]
     mag: NDArray[np.float64]
-    """Or flux, for an object that is `in_flux`."""
+    """Or flux, for an object that is `in_flux`; +inf marks an upper limit."""
     err: NDArray[np.float64]
+    """Of an upper limit the limiting magnitude."""
 
 
 class BrokenRows(NamedTuple):

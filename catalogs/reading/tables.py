@@ -214,7 +214,8 @@ def _curves(survey: Survey, match: Match, table: pa.Table, name: str) -> RawCurv
     if form.camera is not None:
         usable = ~np.logical_or.reduce([np.zeros(rows, dtype=bool), *(marked for _, marked in marks)])
         camera, _ = _encoded(table, form.camera)
-        mags[0], shifted = levelled(survey, (object_index, band_index), camera, (times[0], mags[0], errs[0]), usable)
+        measurements = (times[0], mags[0], errs[0])
+        mags[0], errs[0], shifted = levelled(survey, (object_index, band_index), camera, measurements, usable)
     epochs = assemble(form, object_index, times, mags, errs, band_index)
     flagged: Counter[str] = Counter()
     if form.flags:

@@ -74,7 +74,9 @@ def read_texts(survey: Survey, files: Sequence[TextFile]) -> RawCurves:
         band_index = bands_of_rows(survey, [file.match for file in files], rows_of_file.tolist())
     rows = int(scan.row_start[-1])
     negative = _among(form, scan, form.sign, NEGATIVE_SIGNS) if form.sign is not None else None
-    times, mags, errs = measured(survey, form, values.__getitem__, rows, negative)
+    times, mags, errs = measured(
+        survey, form, values.__getitem__, rows, negative, lambda column: scan.limits.get(layout.column_of[column])
+    )
     marks = [
         (flag, has_bits(values[flag.column], flag) if flag.bits else _has_word(flag, form, scan)) for flag in form.flags
     ]
@@ -82,7 +84,7 @@ def read_texts(survey: Survey, files: Sequence[TextFile]) -> RawCurves:
     if form.camera is not None:
         usable = ~np.logical_or.reduce([np.zeros(rows, dtype=bool), *(marked for _, marked in marks)])
         measurements = (times[0], mags[0], errs[0])
-        mags[0], shifted = levelled(
+        mags[0], errs[0], shifted = levelled(
             survey, (found.object_index, band_index), _cameras(form, scan), measurements, usable
         )
     epochs = assemble(form, found.object_index, times, mags, errs, band_index)

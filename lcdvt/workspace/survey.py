@@ -68,6 +68,17 @@ class StoredSurvey:
 
         return pds.dataset(self.folder.epochs, format="parquet", exclude_invalid_files=False)
 
+    @property
+    def limits(self) -> "pds.Dataset":
+        """All upper limits as a pyarrow dataset: object_id, band, mjd, mag_limit; empty where the survey has none."""
+        import pyarrow.dataset as pds
+
+        from lcdvt.epochs.limits import LIMITS_SCHEMA
+
+        if not self.folder.limits.is_dir():
+            return pds.dataset(LIMITS_SCHEMA.empty_table())
+        return pds.dataset(self.folder.limits, LIMITS_SCHEMA, format="parquet", exclude_invalid_files=False)
+
     def iter_epochs(self) -> "Iterator[pd.DataFrame]":
         """Yield the epochs part by part; an object never spans two parts."""
         for part in sorted(self.folder.epochs.glob(PARTS)):
@@ -87,13 +98,15 @@ class StoredSurvey:
         """Return one star: `.plot()` shows it, `.fold().plot()` by phase, `.epochs` are its numbers."""
         import pyarrow.compute as pc
 
-        found = self.epochs.to_table(filter=pc.field(OBJECT_ID) == object_id).to_pandas()
+        is_this = pc.field(OBJECT_ID) == object_id
+        found = self.epochs.to_table(filter=is_this).to_pandas()
         if found.empty:
             raise WorkspaceError(f"survey {self.name!r} has no object {object_id!r}.")
         return LightCurve(
             object_id=object_id,
             survey=self.name,
             epochs=found.drop(columns=OBJECT_ID),
+            limits=self.limits.to_table(filter=is_this).to_pandas().drop(columns=OBJECT_ID),
             nanometres=self.survey.nanometres,
             period=self._value_of(self.folder.features, object_id, PERIOD),
             label=self._value_of(self.folder.objects, object_id, LABEL),
