@@ -11,11 +11,11 @@ from typing import Any, Final
 
 import pandas as pd
 
+from lcdvt.catalogs.file_format import SEPARATOR_NAMES
 from lcdvt.catalogs.reading.detect import HEAD_BYTES, head_text
 from lcdvt.catalogs.reading.files import open_stream, read_whole
 from lcdvt.catalogs.reading.hats_folder import hats_partitions
 from lcdvt.catalogs.reading.nested import flat_names, flattened
-from lcdvt.catalogs.survey import SEPARATOR_NAMES
 from lcdvt.errors import LcdvtError, SurveyError, first_line
 
 BYTES_LOOKED_AT: Final = 1 << 20

@@ -9,8 +9,9 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lcdvt.catalogs.file_format import Format
 from lcdvt.catalogs.reading.detect import Match
-from lcdvt.catalogs.survey import Format, Survey
+from lcdvt.catalogs.survey import Survey
 
 UNKNOWN_BAND: Final = -1
 BROKEN_LINE: Final = "a broken line"

@@ -255,7 +255,7 @@ def scan_lines(  # type: ignore[no-untyped-def]
                         at = wanted[column]
                         if at >= 0:
                             values[at, row], kind = read_number(data, token_start, token_stop)
-                            if kind == HARD or kind == LIMIT:
+                            if kind >= HARD:  # or a limit
                                 hard[n_hard, 0], hard[n_hard, 1] = row, at
                                 hard[n_hard, 2], hard[n_hard, 3] = token_start, token_stop
                                 n_hard += 1

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from lcdvt.catalogs.file_format import Column, Flag, Format
 from lcdvt.catalogs.reading.barycentre import in_stored_time
 from lcdvt.catalogs.reading.cameras import SHIFTED_CAMERAS, levelled
 from lcdvt.catalogs.reading.curves import (
@@ -30,7 +31,7 @@ from lcdvt.catalogs.reading.detect import Match
 from lcdvt.catalogs.reading.nested import flat_names, flattened, has_lists, stored_columns
 from lcdvt.catalogs.reading.records import record_table
 from lcdvt.catalogs.reading.values import NEGATIVE_SIGNS, has_bits, measured, without_flagged
-from lcdvt.catalogs.survey import Column, Flag, Format, Survey
+from lcdvt.catalogs.survey import Survey
 from lcdvt.catalogs.vocabulary import MISSING_WORDS
 from lcdvt.disk.parquet import open_streamed
 from lcdvt.errors import InputFileError, first_line

@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from lcdvt.catalogs.file_format import Column, Flag, Format
 from lcdvt.catalogs.reading.barycentre import in_stored_time
 from lcdvt.catalogs.reading.cameras import SHIFTED_CAMERAS, levelled
 from lcdvt.catalogs.reading.curves import BROKEN_LINE, UNKNOWN_BAND, BrokenRows, RawCurves, assemble, bands_of_rows
@@ -14,7 +15,7 @@ from lcdvt.catalogs.reading.detect import TextFile, TextLayout, separator_byte
 from lcdvt.catalogs.reading.scan import LINE_FAULTS, Scan, scan_texts
 from lcdvt.catalogs.reading.text_objects import TextObjects, objects_of_rows, wanted_columns
 from lcdvt.catalogs.reading.values import NEGATIVE_SIGNS, has_bits, measured, without_flagged
-from lcdvt.catalogs.survey import Column, Flag, Format, Survey
+from lcdvt.catalogs.survey import Survey
 from lcdvt.compiled.kernel import kernel
 
 NO_COMMENT: Final = -1

@@ -1,7 +1,7 @@
 """What a survey writes down to what is kept: fluxes to one zero point, flux errors to those of magnitudes, flags.
 
-A magnitude that cannot be is marked by an infinity: +inf is an upper limit, whose limiting magnitude stands in the place of
-the error; -inf a star that is fainter than nothing, because more was taken from its reference magnitude than there was.
+A magnitude that cannot be is marked by an infinity: +inf is an upper limit, whose limiting magnitude stands in the place
+of the error; -inf a star that is fainter than nothing, because more was taken from its reference magnitude than there was.
 """
 
 from collections import Counter
@@ -11,8 +11,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from lcdvt.catalogs.file_format import BandColumns, Column, Flag, Format
 from lcdvt.catalogs.reading.curves import RawEpochs, take
-from lcdvt.catalogs.survey import BandColumns, Column, Flag, Format, Survey
+from lcdvt.catalogs.survey import Survey
 from lcdvt.catalogs.time_zone import utc_from_local
 
 Floats = NDArray[np.float64]

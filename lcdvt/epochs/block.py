@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from lcdvt.catalogs.reading.curves import RawCurves, RawObject
 from lcdvt.catalogs.reading.values import with_tolerance
-from lcdvt.catalogs.survey import ANY_DAYS, Survey
+from lcdvt.catalogs.survey import Survey
+from lcdvt.catalogs.time_system import ANY_DAYS
 from lcdvt.epochs import kernels
 from lcdvt.epochs.fluxes import asinh_magnitudes, fluxes, softenings
 from lcdvt.epochs.limits import UpperLimits, sorted_limits

@@ -129,7 +129,7 @@ def _classify(  # type: ignore[no-untyped-def]
     object_index, band_index, time, mag, err, new_object, band_rank, mag_sentinels, err_sentinels, offset, first_date,
     last_date, segment_of, start, dropped,
 ):  # fmt: skip
-    """Fill each epoch's segment, below zero where it has none; count epochs in the place after their segment's in `start`."""
+    """Fill each epoch's segment, below zero for none; count epochs in the place after their segment's in `start`."""
     for i in range(time.size):
         mjd = time[i] + offset
         has_date = -np.inf < mjd < np.inf

@@ -78,8 +78,7 @@ class MadePart:
         """Where each file is written, and where it goes when the part is committed."""
         name = part_name(self.record.number)
         return {
-            place / f".{name}.{self.attempt}{UNFINISHED_SUFFIX}": place / name
-            for place in part_folders(self.folder)
+            place / f".{name}.{self.attempt}{UNFINISHED_SUFFIX}": place / name for place in part_folders(self.folder)
         }
 
     def write(self, table: pa.Table, unfinished: Path) -> None:

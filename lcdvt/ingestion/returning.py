@@ -217,9 +217,7 @@ def _objects(plan: IngestPlan, part: MadePart, changed: list[Returned]) -> pa.Ta
     return pa.Table.from_pandas(table, schema=stored.schema, preserve_index=False)
 
 
-def _rewrite_old_parts(
-    folder: SurveyFolder, part: MadePart, changed: list[Returned], old: dict[str, StarRows]
-) -> None:
+def _rewrite_old_parts(folder: SurveyFolder, part: MadePart, changed: list[Returned], old: dict[str, StarRows]) -> None:
     """Write the parts where the stars lay again, without them, under temporary names."""
     for number in sorted({star.place.part for star in changed}):
         gone = [star.object_id for star in changed if star.place.part == number]
