@@ -1,8 +1,8 @@
 """A survey is data: what its files look like and what its numbers mean.
 
 The built-in surveys and a user's own are written in the same TOML (`lcdvt.catalogs.survey_toml` reads it);
-`lcdvt surveys show NAME` prints it and `docs/surveys.md` explains each key. What is to be known of one kind of file is in
-`lcdvt.catalogs.file_format`, and of dates in `lcdvt.catalogs.time_system`.
+`lcdvt surveys show NAME` prints it and `docs/surveys.md` explains each key. What is to be known of one kind of file is
+in `lcdvt.catalogs.file_format`, and of dates in `lcdvt.catalogs.time_system`.
 """
 
 import math
