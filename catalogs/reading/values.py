@@ -1,7 +1,7 @@
 """What a survey writes down to what is kept: fluxes to one zero point, flux errors to those of magnitudes, flags.
 
 A magnitude that cannot be is marked by an infinity: +inf is an upper limit, whose limiting magnitude stands where the
-error would; -inf a star that is fainter than nothing, because more was taken from its reference magnitude than there was.
+error would; -inf a star that is fainter than nothing, as more was taken from its reference magnitude than there was.
 """
 
 from collections import Counter

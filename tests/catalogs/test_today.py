@@ -721,20 +721,16 @@ def test_surveys_new_writes_a_description_that_reads_the_file_like_the_built_in_
 
 
 NOT_GUESSED = {
-    "lsst/lasair/": "JSON is described by hand",
     "lsst/rubin_sample": "two lists of epochs in a row: which is meant nobody can tell",
-    "gaia_alerts/": "the first line is the star's name, and dates are text",
-    "neowise/": "names between bars, and two bands in a row without a common pattern",
     "sdss_s82/": "five bands side by side without a header",
     "ptf/": "hmjd is taken, as in every file with a heliocentric date; that it is off cannot be seen",
     "asas3/": "the order of apertures changes within the file",
     "macho/": "its dates are in a local time",
-    "ztf/forced/": "each row has a zero point of its own",
 }
 """What the file alone does not tell, by the beginning of its name; `surveys new` knows these formats all the same."""
 ID_NOT_GUESSED = (
-    *("ogle/phot_O2", "asassn/skypatrol_v2", "vvv/", "ps1/", "tess_kepler/", "gaia_dr3/ts.vot"),
-    "ztf/alerce/detections.csv",
+    *("ogle/phot_O2", "asassn/skypatrol_v2", "vvv/", "ps1/", "tess_kepler/", "gaia_dr3/ts.vot", "gaia_alerts/"),
+    *("ztf/alerce/detections.csv", "ztf/forced/"),
 )
 """Where the star's name is a part of the file's name, of its folders or of its header."""
 ZERO_POINT_NOT_GUESSED = ("ogle/phot_O3", "ogle/phot_O4", "gaia_dr3/", "tess_kepler/")
