@@ -17,7 +17,7 @@ from lcdvt.catalogs.reading.files import open_stream, read_whole
 from lcdvt.catalogs.reading.hats_folder import hats_partitions
 from lcdvt.catalogs.reading.nested import flat_names, flattened
 from lcdvt.catalogs.reading.records import curve_names, record_table
-from lcdvt.errors import LcdvtError, SurveyError, first_line
+from lcdvt.errors import InputFileError, LcdvtError, SurveyError, first_line
 
 BYTES_LOOKED_AT: Final = 1 << 20
 """Some thousand lines: enough to tell columns apart, read at once."""
@@ -137,8 +137,11 @@ def _astropy_sample(path: Path, kind: str) -> Sample:
 def _record_sample(path: Path, kind: str) -> Sample:
     """Look at the longest list in the records: of several only one can be the light curve."""
     content = read_whole(str(path))
-    names = curve_names(kind, content)
-    table = flattened(record_table(kind, content, names), names).to_pandas()
+    try:
+        names = curve_names(kind, content)
+        table = flattened(record_table(kind, content, names), names).to_pandas()
+    except InputFileError as error:
+        raise SurveyError(f"{path}: {error}") from error
     return Sample(path, kind, content, True, table)
 
 
@@ -153,7 +156,7 @@ def _text_sample(path: Path, content: bytes) -> Sample:
     if not rows:
         what = "comment lines only" if numbered else "no line that ends"
         raise SurveyError(f"{path} holds {what}: give a light-curve file with data.")
-    if rows[0][1].startswith(IPAC_BAR):
+    if rows[0][1].startswith(IPAC_BAR) and not rows[-1][1].startswith(IPAC_BAR):
         return _ipac_sample(path, content, is_whole, comment, [line for _, line in rows])
     first_lines = [line for _, line in rows[:LINES_FOR_SEPARATOR]]
     character = _separator(first_lines) or _separator(first_lines[1:])  # a title has none

@@ -349,3 +349,67 @@ def test_a_survey_of_an_early_version_goes_on(raw, workspace, tmp_path):
     ingest(raw)
     same_limits(stored(), counted(raw / "star01.csv", raw / "zz.csv"))
     assert lcdvt.verify("asassn")[0].is_sound
+
+
+def test_limits_are_shifted_with_their_camera(tmp_path, workspace):
+    """Two cameras that see the star half a magnitude apart: what one could not see is brought to the other's zero."""
+    lines = [f"{FIRST_DAY + night:.5f},x,bi,1.5,16,{14 + night % 3 / 10:.3f},0.020,1,1,g" for night in range(40)]
+    lines += [
+        f"{FIRST_DAY + night + 0.1:.5f},x,bj,1.5,16,{14.5 + night % 3 / 10:.3f},0.020,1,1,g" for night in range(30)
+    ]
+    lines += [f"{FIRST_DAY + 50:.5f},x,{camera},1.5,16,>16.000,99.990,1,1,g" for camera in ("bi", "bj")]
+    (tmp_path / "star.csv").write_text("\n".join([HEADER, *lines, ""]))
+    ingest(tmp_path / "star.csv")
+    star = lcdvt.open_survey("asassn").light_curve("star")
+    assert star.limits["mag_limit"].tolist() == pytest.approx([15.5, 16.0])
+    assert star.epochs["mag"].max() == pytest.approx(14.2)
+
+
+FLUX_SURVEY = """
+name = "fluxes"
+bands = ["g"]
+[magnitude]
+kind = "flux"
+flux_zero_point = 23.9
+[[formats]]
+name = "rows"
+type = "{kind}"
+separator = "comma"
+header = true
+file_name = '(?P<star>[^/]+)\\.[a-z]+$'
+id = "{{star}}"
+time = "mjd"
+mag = "flux"
+err = "err"
+{limit}
+band = "g"
+"""
+
+
+def test_a_limiting_flux_becomes_a_limiting_magnitude(tmp_path, workspace):
+    (tmp_path / "fluxes.toml").write_text(FLUX_SURVEY.format(kind="text", limit=""))
+    rows = [f"{58000 + day},{100 + day},1" for day in range(10)]
+    limits = ["58020,<100,1", "58021,<0,1", "58022,<-5,1", "58023,>nothing,1"]
+    (tmp_path / "star.csv").write_text("\n".join(["mjd,flux,err", *rows, *limits, ""]))
+    result = ingest(tmp_path / "star.csv", survey=tmp_path / "fluxes.toml")
+    assert stored("fluxes") == {("star", "g"): [(58020.0, pytest.approx(23.9 - 5.0))]}
+    assert result.totals["dropped_epochs"] == {"missing value or sentinel": 3}
+
+
+def test_a_column_of_limits_in_a_table(tmp_path, workspace):
+    limit = 'limit = "maglim"'
+    text = FLUX_SURVEY.format(kind="parquet", limit=limit).replace("separator", "# separator")
+    text = text.replace("header", "# header").replace('kind = "flux"', 'kind = "calibrated"')
+    (tmp_path / "fluxes.toml").write_text(text.replace("flux_zero_point", "# "))
+    days = np.arange(12)
+    pd.DataFrame(
+        {
+            "mjd": 58000.0 + days,
+            "flux": np.where(days < 10, 15.0 + days / 10, np.nan),
+            "err": 0.1,
+            "maglim": np.where(days == 10, np.nan, 18.0),
+        }
+    ).to_parquet(tmp_path / "star.parquet")
+    result = ingest(tmp_path / "star.parquet", survey=tmp_path / "fluxes.toml")
+    assert stored("fluxes") == {("star", "g"): [(58011.0, 18.0)]}
+    assert (result.totals["epochs"], result.totals["dropped_epochs"]) == (10, {"missing value or sentinel": 1})
