@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lcdvt.catalogs.survey import Survey
 from lcdvt.catalogs.survey_toml import survey_from_file
 from lcdvt.disk.limited_text import read_json_object
-from lcdvt.errors import WorkspaceError
+from lcdvt.errors import WorkspaceError, first_line
 from lcdvt.names import LABEL, OBJECT_ID, PERIOD
 from lcdvt.workspace.folder import PARTS, SurveyFolder, cut_files, ingested_surveys, read_part, workspace_folder
 from lcdvt.workspace.light_curve import LightCurve
@@ -96,17 +96,14 @@ class StoredSurvey:
 
     def light_curve(self, object_id: str) -> LightCurve:
         """Return one star: `.plot()` shows it, `.fold().plot()` by phase, `.epochs` are its numbers."""
-        import pyarrow.compute as pc
-
-        is_this = pc.field(OBJECT_ID) == object_id
-        found = self.epochs.to_table(filter=is_this).to_pandas()
+        found = self._rows_of(self.epochs, object_id)
         if found.empty:
             raise WorkspaceError(f"survey {self.name!r} has no object {object_id!r}.")
         return LightCurve(
             object_id=object_id,
             survey=self.name,
-            epochs=found.drop(columns=OBJECT_ID),
-            limits=self.limits.to_table(filter=is_this).to_pandas().drop(columns=OBJECT_ID),
+            epochs=found,
+            limits=self._rows_of(self.limits, object_id),
             nanometres=self.survey.nanometres,
             period=self._value_of(self.folder.features, object_id, PERIOD),
             label=self._value_of(self.folder.objects, object_id, LABEL),
@@ -114,6 +111,20 @@ class StoredSurvey:
             flux_unit=self.survey.flux_unit,
             citation=self.survey.citation,
         )
+
+    def _rows_of(self, rows: "pds.Dataset", object_id: str) -> "pd.DataFrame":
+        """Return one star's epochs or upper limits."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        try:
+            found = rows.to_table(filter=pc.field(OBJECT_ID) == object_id)
+        except (pa.ArrowException, OSError) as error:
+            raise WorkspaceError(
+                f"survey {self.name!r} is damaged ({first_line(error)}): `lcdvt verify {self.name}` says where, and "
+                "what to do."
+            ) from error
+        return found.to_pandas().drop(columns=OBJECT_ID)
 
     def _value_of(self, place: Path, object_id: str, column: str) -> Any:
         """Return one value of one star from the objects or the features; None where there is none."""
