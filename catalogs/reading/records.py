@@ -43,14 +43,10 @@ def curve_names(kind: str, content: bytes) -> list[str]:
     names: dict[str, None] = {}
     for record in _records(kind, content):
         for key, value in record.items():
-            inner = value if isinstance(value, dict) else {}
-            single = [field for field, each in inner.items() if not isinstance(each, list | dict)]
-            if key in taken:
-                single = _fields_within(value)
-            if key in taken or not isinstance(value, list | dict):
-                names |= dict.fromkeys([f"{key}{DOT}{field}" for field in single] or [key])
-            else:
-                names |= dict.fromkeys(f"{key}{DOT}{field}" for field in single)
+            if isinstance(value, dict):
+                names |= dict.fromkeys(f"{key}{DOT}{field}" for field, each in value.items() if _is_single(each))
+            elif key in taken or _is_single(value):
+                names |= dict.fromkeys([f"{key}{DOT}{field}" for field in _fields_within(value)] or [key])
     return list(names)
 
 
@@ -84,6 +80,10 @@ def _with_newest(record: Record, inside: dict[str, set[str]], newest: str) -> Re
     history = next((key for key in inside if key != newest and isinstance(record.get(key, 0), list | None)), None)
     own = record.get(newest)
     return record if history is None else record | {history: [*(record[history] or ()), *([own] if own else ())]}
+
+
+def _is_single(value: Any) -> bool:
+    return not isinstance(value, list | dict)
 
 
 def _fields_within(value: Any) -> list[str]:
