@@ -49,7 +49,8 @@ class UpperLimits:
     def of(self, new_place: NDArray[np.int64]) -> "UpperLimits":
         """Return the limits of some objects alone: the new place of each in their list, -1 for one that is gone."""
         place = new_place[self.of_object]
-        return UpperLimits(*(column[place >= 0] for column in (place, self.band, self.mjd, self.mag_limit)))
+        kept = place >= 0
+        return UpperLimits(place[kept], self.band[kept], self.mjd[kept], self.mag_limit[kept])
 
     def to_arrow(self, object_ids: Sequence[str], bands: Sequence[str]) -> pa.Table:
         """Return the table that is stored."""
@@ -75,10 +76,11 @@ def sorted_limits(
         For each band its place in the order of the bands' names.
     """
     order = np.lexsort((mag_limit, mjd, band_rank[band], of_object))
-    columns = [column[order] for column in (of_object, band, mjd, mag_limit)]
     is_new = np.ones(order.size, dtype=bool)
-    is_new[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
-    return UpperLimits(*(column[is_new] for column in columns))
+    ordered = (column[order] for column in (of_object, band, mjd, mag_limit))
+    is_new[1:] = np.any([column[1:] != column[:-1] for column in ordered], axis=0)
+    chosen = order[is_new]
+    return UpperLimits(of_object[chosen], band[chosen], mjd[chosen], mag_limit[chosen])
 
 
 def limits_metadata(survey: Survey) -> dict[str, str]:

@@ -18,7 +18,9 @@ from lcdvt.figures.style import (
 from lcdvt.names import BAND, MAG, MAG_ERR, MAG_LIMIT, MJD, PREDICTED
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.container import Container
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
@@ -160,7 +162,8 @@ def light_curve_figure(
         axes = figure.subplots()
         colours = band_colours(bands)
         about_median = period is not None and epochs[BAND].nunique() >= MANY_BANDS
-        handles, shown = [], []
+        handles: list[Artist | Container] = []
+        shown: list[str] = []
         for number, band in enumerate(bands):
             curve = epochs[epochs[BAND] == band]
             if curve.empty:
