@@ -104,11 +104,37 @@ def test_its_own_two_names_are_known(client):
         assert client.ask("api/desk", Host=f"{name}:{client.port}")[0] == 200
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1:1", "http://127.0.0.1"])
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "https://127.0.0.1:1", "http://127.0.0.1", "http://["]
+)
 def test_from_another_origin_nothing_is_taken(client, origin):
     body = json.dumps({"key": "k", "star": STRANGE, "label": None}).encode()
     assert client.ask("api/answer", body, Origin=origin)[0] == 403
     assert client.ask("api/desk", Origin=origin)[0] == 403
+
+
+def test_an_origin_is_the_whole_of_it(client):
+    assert client.ask("api/desk", Origin=client.origin)[0] == 200
+    assert client.ask("api/desk", Origin=client.origin.replace("http:", "ftp:"))[0] == 403
+
+
+def test_the_address_without_its_end_leads_to_the_page(client):
+    status, _, headers = client.ask("", root=client.root.rstrip("/"))
+    assert (status, headers["location"]) == (307, client.root)
+    assert client.ask("", root=client.root.rstrip("/"), Origin="http://evil.example")[0] == 403
+
+
+def test_a_survey_that_was_taken_away_is_told_in_a_sentence(server, client, data):
+    star = server.desk.queue[0]["id"]
+    server.desk.stars.star.cache_clear()
+    (data / "new").rename(data / "away")
+    try:
+        status, body, _ = client.ask(f"api/star?id={star}")
+    finally:
+        (data / "away").rename(data / "new")
+    assert status == 500
+    assert json.loads(body)["error"].startswith("the workspace cannot be read (")
+    assert client.get("star", id=star)["id"] == star
 
 
 def test_another_site_may_open_the_page_but_read_nothing(client):
