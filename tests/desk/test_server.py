@@ -7,11 +7,13 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 import uuid
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from helpers.desks import Client, command, served
@@ -220,8 +222,11 @@ def test_what_is_no_answer_is_refused_in_a_sentence(client, body):
 
 @pytest.mark.parametrize(
     "change",
-    [{"label": "COMET"}, {"period": -1}, {"confidence": "very"}, {"note": "x" * 3000}, {"key": ""}, {"note": 5}],
-)
+    [
+        {"label": "COMET"}, {"period": -1}, {"period": 10**400}, {"confidence": "very"}, {"note": "x" * 3000},
+        {"key": ""}, {"note": 5},
+    ],
+)  # fmt: skip
 def test_an_answer_is_checked(server, client, change):
     given = {"key": str(uuid.uuid4()), "star": STRANGE, "label": None} | change
     status, found, _ = client.ask("api/answer", json.dumps(given).encode())
@@ -350,3 +355,35 @@ def test_ctrl_c_ends_it_with_a_sentence_and_a_wrong_name_with_another(data, lcdv
     answer = lcdvt("browse", "old", "--run", "run", "--data", data, "--no-browser")
     assert answer.returncode == 2
     assert "classifies new, not old" in answer.stderr
+
+
+def test_answers_are_saved_while_the_next_stars_are_chosen(data):
+    """A new run is opened beside the work, not in its way."""
+    desk = Desk.of_run("run", who="ann", n=3, unlabelled=False, data=data)
+    chosen, answered = desk._suggested, []
+
+    def choose(folder: Path) -> list[dict]:
+        other = threading.Thread(target=lambda: answered.append(desk.about()), daemon=True)
+        other.start()
+        other.join(30)
+        assert answered, "who asked in the meantime was kept waiting"
+        return chosen(folder)
+
+    desk._suggested = choose
+    desk._take_over("run")
+    desk.ask()
+    assert len(desk.queue) == 3
+    assert len(answered) == 2
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_feature_that_no_star_of_the_class_has_is_not_called_unusual(data):
+    desk = Desk.of_run("run", who="ann", n=3, unlabelled=False, data=data)
+    ids, _, scaled = desk.view._sample
+    scaled = scaled.copy()
+    scaled[:, 0] = np.nan
+    desk.view.__dict__["_sample"] = (ids, np.full(len(ids), "EB", dtype=object), scaled)
+    star = np.full(scaled.shape[1], 50.0)
+    found = desk.view._unusual(star, "EB")
+    assert len(found) == 6
+    assert desk.view.saved.scaler.features[0] not in {each["feature"] for each in found}
