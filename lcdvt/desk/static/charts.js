@@ -102,6 +102,10 @@ function paint(canvas, spec) {
   const box = bare
     ? { left: 4, right: width - 4, top: 4, bottom: height - 4 }
     : { left: 58, right: width - EDGE, top: spec.top ?? 10, bottom: height - (x.name ? 36 : 22) };
+  if (!bare) {
+    const widest = Math.max(...y.ticks((box.bottom - box.top) / 34).map(([, text]) => pen.measureText(text).width), 0);
+    box.left = Math.max(box.left, Math.ceil(widest) + 24); // room for the axis' name beside long numbers
+  }
   const px = value => x.place(value, box.left, box.right);
   const py = value => y.place(value, box.bottom, box.top);
   if (!bare) axes(pen, box, x, y, px, py);
