@@ -30,7 +30,7 @@ ALIKE: Final = 0.5
 """Stars are called alike from this k on."""
 
 DENSITY_POWER: Final = 0.5
-"""Of ρ, beside the doubt itself: the doubt's square gave no more on one band and less on five (docs/method.md)."""
+"""Of ρ, beside the doubt itself; docs/method.md has what other powers gave."""
 EVEN_SHARE: Final = 0.5
 """Of the places, those that all predicted classes share alike."""
 
