@@ -76,7 +76,7 @@ def test_what_was_pressed_outlives_its_server_and_the_next_one_in_two_tabs(brows
             browser.press("ArrowRight")
             browser.wait_until(is_shown(second))
             server.stop()
-            time.sleep(2)
+            browser.wait_until("fetch('api/retraining').then(() => false, () => true)")
             browser.press("q")
             browser.wait_until(f"{BANNER}.includes('1 answer waits')")
         browser.press("e")
