@@ -95,7 +95,7 @@ def replicate_features(
         _remove_stale(stored.folder.replicates, place)
     tasks = [ThinnedPart(part, files[part] if keep else None, config, number, share) for part in missing]
     unkept = {}
-    for done, (part, table) in enumerate(run_batches(_extract_thinned, tasks, workers), start=1):
+    for done, (part, table) in enumerate(run_batches(_extract_thinned, tasks, workers, begin_here=True), start=1):
         if table is not None:
             unkept[part] = table
         progress(len(parts) - len(missing) + done, len(parts))
