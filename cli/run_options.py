@@ -32,6 +32,13 @@ def transfer_options(
         int | None,
         typer.Option(help="Thinned light curves of each star for DVT's teachers; default: as the preset says, 1."),
     ] = None,
+    doubtful_labels: Annotated[
+        str | None,
+        typer.Option(
+            help="Labels of the target that the sources contradict: keep, or weigh-down for DVT's teachers; "
+            "default: as the preset says, weigh-down."
+        ),
+    ] = None,
     device: options.Device = "auto",
 ) -> "TransferOptions":
     """Return how labels are carried over."""
@@ -40,7 +47,7 @@ def transfer_options(
     return TransferOptions(
         source_labels=source_labels, classes=split_names(classes), mode=mode, preset=preset, steps=steps,  # type: ignore[arg-type]
         members=members, repeats=repeats, seed=seed, rows=split_names(rows), device=device,
-        labels_from=labels_from, replicates=replicates,
+        labels_from=labels_from, replicates=replicates, doubtful_labels=doubtful_labels,  # type: ignore[arg-type]
     )  # fmt: skip
 
 

@@ -49,8 +49,11 @@ class ForestOnOneSurvey:
 
     def fit(self, problem: TransferProblem, seed: int) -> None:
         """Grow the forest."""
-        x, y = problem.labelled_source() if self.survey == "source" else problem.labelled_target()
-        self._proba = fit_classes(self.config.forest(seed), x, y, len(problem.classes))
+        if self.survey == "source":
+            (x, y), trust = problem.labelled_source(), problem.trust_in_source()
+        else:
+            (x, y), trust = problem.labelled_target(), problem.trust_in_target()
+        self._proba = fit_classes(self.config.forest(seed), x, y, len(problem.classes), trust)
 
     def predict_proba(self, x: NDArray[np.floating]) -> NDArray[np.float64]:
         """Return the mean of the trees' leaf shares."""

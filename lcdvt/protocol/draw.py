@@ -18,6 +18,7 @@ from lcdvt.parallel.progress import Progress, silent
 from lcdvt.protocol.novelty import Novelty, other_score
 from lcdvt.protocol.plan import DrawTask
 from lcdvt.protocol.teaching import first_opinions, taught_classes
+from lcdvt.protocol.trust import with_doubtful_labels_weighed_down
 from lcdvt.results.draw_record import RowOutcome
 
 
@@ -67,10 +68,12 @@ def run_draw(task: DrawTask, progress: Progress = silent) -> DrawResult:
     surveys = task.dataset.survey_rows(scaler, task.drawn)
     target = surveys[-1]
     problem = transfer_problem(surveys, task.dataset.classes)
-    plain = problem.without_replicates()
-    opinions = first_opinions(problem, task.config.teaching or TeachingConfig(), task.seed)
+    lesson = problem
+    if task.config.teaching and task.config.teaching.doubtful_labels == "weigh-down":
+        lesson = with_doubtful_labels_weighed_down(problem, task.seed)
+    opinions = first_opinions(lesson, task.config.teaching or TeachingConfig(), task.seed)
     if task.config.teaching and task.target > 0:
-        taught = taught_classes(problem, task.config.teaching, task.seed, opinions)
+        taught = taught_classes(lesson, task.config.teaching, task.seed, opinions)
         surveys = [*surveys[:-1], replace(target, y=taught)]
     data = TrainingData.from_surveys(surveys, task.dataset.classes, task.members, resolve_device(task.device))
     training = train(task.config, data, task.member_seeds, progress=progress)
@@ -86,13 +89,13 @@ def run_draw(task: DrawTask, progress: Progress = silent) -> DrawResult:
             probabilities[DVT_UPPER_BOUND] = _dvt_upper_bound(task, replace(target, y=task.truth))
         for name in task.rows:
             if name not in DVT_ROWS:
-                probabilities[name] = predict_target(name, plain, task.seed, task.truth)
+                probabilities[name] = predict_target(name, problem, task.seed, task.truth)
             outcomes[name] = RowOutcome.of(task.truth, probabilities[name], task.dataset.classes, scored)
     return DrawResult(
         outcomes=outcomes,
         probabilities=probabilities,
         disagreement=opinion.disagreement.cpu().numpy().astype(float),
-        novelty=other_score(plain, opinions, task.seed),
+        novelty=other_score(problem.without_replicates(), opinions, task.seed),
         training=training,
         scaler=scaler,
     )

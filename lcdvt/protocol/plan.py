@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lcdvt.baselines.rows import DVT_ENSEMBLE, DVT_TOP, DVT_UPPER_BOUND, ROWS
 from lcdvt.dataset.dataset import UNLABELLED, Dataset
 from lcdvt.dataset.scaling import ScalingMethod
-from lcdvt.dvt.config import DVTConfig, TrainingMode, choose_preset
+from lcdvt.dvt.config import DoubtfulLabels, DVTConfig, TrainingMode, choose_preset
 from lcdvt.errors import SettingsError
 from lcdvt.workspace.survey import StoredSurvey
 
@@ -19,6 +19,8 @@ ALL_ROWS: Final = (DVT_UPPER_BOUND, *ROWS, DVT_TOP, DVT_ENSEMBLE)
 # They learn from labels of the target, or from nothing.
 NEED_TARGET_LABELS: Final = ("forest-target", "svm-target", "label-spreading")
 UNSUPERVISED_ROWS: Final = tuple(row for row in ALL_ROWS if row not in NEED_TARGET_LABELS)
+# Without thinned light curves they are the same as rows that see each star once.
+NEED_REPLICATES: Final = tuple(name for name, row in ROWS.items() if row.uses_replicates)
 # Where there is no source, "target labels" would make a reader look for one.
 ONE_SURVEY_TRAINING: Final = {
     "forest-target": "Supervised",
@@ -112,6 +114,8 @@ class TransferOptions(RunOptions):
         A file of answers (`lcdvt label`): labels of the target in every draw, beside those drawn.
     replicates
         How often each star's light curve is thinned for the teachers, if not as often as the preset says.
+    doubtful_labels
+        What the teachers make of drawn labels that the sources contradict, if not what the preset says.
     """
 
     mode: TrainingMode = "multi-task"
@@ -119,6 +123,7 @@ class TransferOptions(RunOptions):
     source_labels: str = "all"
     labels_from: Path | None = None
     replicates: int | None = None
+    doubtful_labels: DoubtfulLabels | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -129,16 +134,19 @@ class TransferOptions(RunOptions):
 
     @property
     def config(self) -> DVTConfig:
-        """The numbers of the model, with as many replicates as were asked for."""
+        """The numbers of the model, its teachers as they were asked for."""
         config = super().config
-        if self.replicates is None:
+        asked: dict[str, Any] = {"replicates": self.replicates, "doubtful_labels": self.doubtful_labels}
+        asked = {name: value for name, value in asked.items() if value is not None}
+        if not asked:
             return config
         if config.teaching is None:
+            name, value = next(iter(asked.items()))
             raise SettingsError(
-                f"replicates={self.replicates}: preset {self.preset_name} has no teachers that could learn from them; "
-                "choose one that teaches (taught), or leave replicates out."
+                f"{name}={value}: preset {self.preset_name} has no teachers that could learn from them; "
+                f"choose one that teaches (taught), or leave {name} out."
             )
-        return replace(config, teaching=replace(config.teaching, replicates=self.replicates))
+        return replace(config, teaching=replace(config.teaching, **asked))
 
 
 @dataclass(frozen=True)

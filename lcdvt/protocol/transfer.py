@@ -16,14 +16,14 @@ from lcdvt.dataset.alignment import aligned_surveys, with_replicates
 from lcdvt.dataset.dataset import UNLABELLED, Dataset, build_dataset
 from lcdvt.dataset.draws import NO_LABEL, LabelBudget
 from lcdvt.dataset.scaling import ScalingMethod
-from lcdvt.dvt.config import DVTConfig, TrainingMode
+from lcdvt.dvt.config import DoubtfulLabels, DVTConfig, TrainingMode
 from lcdvt.errors import DatasetError, SettingsError
 from lcdvt.ingestion.replicates import replicate_features
 from lcdvt.names import LABEL, OBJECT_ID
 from lcdvt.parallel.executors import EVERY_CORE, IN_THIS_PROCESS, Workers
 from lcdvt.parallel.progress import Progress, silent
 from lcdvt.protocol.carry_out import RunPlace, carry_out
-from lcdvt.protocol.plan import ALL_ROWS, UNSUPERVISED_ROWS, Plan, TransferOptions, draw_tasks
+from lcdvt.protocol.plan import ALL_ROWS, NEED_REPLICATES, UNSUPERVISED_ROWS, Plan, TransferOptions, draw_tasks
 from lcdvt.run import Run
 from lcdvt.workspace.answers import read_answers
 from lcdvt.workspace.survey import StoredSurvey, open_survey
@@ -45,6 +45,7 @@ def transfer(
     seed: int = 0,
     rows: Sequence[str] | None = None,
     replicates: int | None = None,
+    doubtful_labels: DoubtfulLabels | None = None,
     scaling: ScalingMethod = "rank",
     device: str = "auto",
     jobs: int | None = None,
@@ -91,6 +92,9 @@ def transfer(
     replicates
         How often each star's light curve is thinned, and its features computed again, for DVT's teachers to learn
         from; None as the preset says (once), 0 for never. Made once for a survey and kept in the workspace.
+    doubtful_labels
+        What DVT's teachers make of the target's labels that the sources contradict: "keep" learns from them like all
+        others, "weigh-down" trusts them less; None as the preset says (weigh-down).
     scaling
         How features are brought to one scale.
     device
@@ -118,6 +122,7 @@ def transfer(
         source_labels=source_labels,
         labels_from=None if labels_from is None else Path(labels_from),
         replicates=replicates,
+        doubtful_labels=doubtful_labels,
     )
     sources = [source] if isinstance(source, str) else list(source)
     place = RunPlace(name or transfer_name(sources, target), data, force, reuse)
@@ -136,6 +141,7 @@ class TransferKeywords(TypedDict, total=False):
     seed: int
     rows: Sequence[str] | None
     replicates: int | None
+    doubtful_labels: DoubtfulLabels | None
     scaling: ScalingMethod
     device: str
     jobs: int | None
@@ -212,7 +218,10 @@ def plan_transfer(
         raise SettingsError(f"{target} is both source and target: name two different surveys.")
     target_budget, source_budget = LabelBudget.parse_or_none(labels), LabelBudget.parse(options.source_labels)
     is_unsupervised = target_budget == NO_LABEL and options.labels_from is None
+    replicates = options.config.teaching.replicates if options.config.teaching else 0
     known_rows = UNSUPERVISED_ROWS if is_unsupervised else ALL_ROWS
+    if replicates == 0:
+        known_rows = tuple(row for row in known_rows if row not in NEED_REPLICATES)
     options.chosen_rows(known_rows)  # a wrong row is told before the surveys are read
     if is_unsupervised and options.config.teaching is None:
         raise SettingsError(
@@ -238,12 +247,11 @@ def plan_transfer(
         {"labels_from": {"file": str(options.labels_from), "stars": len(given), "used": counted}} if given else {}
     )
     # last, because it may take minutes: what is wrong is told before
-    wanted = options.config.teaching.replicates if options.config.teaching else 0
 
     def tell(done: int, total: int | None, note: str = "") -> None:
         progress(0, options.repeats, f"thinned light curves: {done} of {total} parts")
 
-    dataset = thin_light_curves(dataset, surveys, wanted, workers, tell)
+    dataset = thin_light_curves(dataset, surveys, replicates, workers, tell)
     return Plan(
         surveys=surveys,
         dataset=dataset,

@@ -7,7 +7,7 @@ import pytest
 from helpers.baseline_problems import shifted
 
 from lcdvt.baselines.problem import TransferProblem
-from lcdvt.baselines.rows import DVT_ENSEMBLE, DVT_TOP
+from lcdvt.baselines.rows import DVT_ENSEMBLE, DVT_TOP, ROWS
 from lcdvt.baselines.self_training import SelfTrainedBoosting, confident_classes, product_of_experts
 from lcdvt.dataset.dataset import Dataset, SurveyRows
 from lcdvt.dvt.config import TeachingConfig, preset
@@ -16,6 +16,7 @@ from lcdvt.protocol.draw import run_draw, transfer_problem
 from lcdvt.protocol.novelty import other_score
 from lcdvt.protocol.plan import DrawTask
 from lcdvt.protocol.teaching import first_opinions, taught_classes, tree_posterior
+from lcdvt.protocol.trust import trust_in_drawn_labels
 
 QUICK_TEACHING = TeachingConfig(students=1)
 
@@ -146,9 +147,12 @@ def test_few_stars_and_missing_features_are_ranked_too(objects):
 
 
 def test_labels_outside_the_draw_change_no_probability():
-    problem, truth = shifted()
-    rows = ("boosting-both", "boosting-self-trained", "forest-both", "forest-target", "gmm-transfer", "svm-target",
-            "label-spreading", "coral-forest", "forest-source", DVT_TOP, DVT_ENSEMBLE)  # fmt: skip
+    problem, truth = shifted(labels_per_class=8, missing=0.0)
+    wrong = problem.target_y.copy()
+    wrong[np.flatnonzero(wrong == 3)[2]] = 0
+    problem = replace(problem, target_y=wrong)
+    assert (trust_in_drawn_labels(problem, seed=5) < 1).any(), "a drawn label is doubted, and that is covered too"
+    rows = (*(name for name, row in ROWS.items() if not row.is_upper_bound), DVT_TOP, DVT_ENSEMBLE)
     hidden = np.flatnonzero(problem.target_y == -1)
     permuted = truth.copy()
     permuted[hidden] = np.random.default_rng(0).permutation(truth[hidden])
@@ -161,15 +165,20 @@ def test_labels_outside_the_draw_change_no_probability():
     assert honest.outcomes[DVT_ENSEMBLE].score.macro_f1 != other.outcomes[DVT_ENSEMBLE].score.macro_f1
 
 
-def test_replicates_are_for_the_teachers_alone():
+def test_replicates_are_for_the_teachers_and_the_rival_that_is_named_after_them():
     problem, truth = shifted()
-    rows = ("boosting-both", "forest-target", DVT_ENSEMBLE)
+    rows = ("boosting-both", "forest-target", "boosting-self-trained", "boosting-self-trained-replicates", DVT_ENSEMBLE)
     task = taught_task(problem, truth, rows)
     plain = run_draw(replace(task, dataset=replace(task.dataset, replicates=None)))
     taught = run_draw(task)
-    for rival in ("boosting-both", "forest-target"):
+    for rival in ("boosting-both", "forest-target", "boosting-self-trained"):
         assert np.array_equal(plain.probabilities[rival], taught.probabilities[rival])
     assert not np.array_equal(plain.probability, taught.probability)
+    twice = taught.probabilities["boosting-self-trained-replicates"]
+    assert not np.array_equal(taught.probabilities["boosting-self-trained"], twice)
+    assert np.array_equal(
+        plain.probabilities["boosting-self-trained"], plain.probabilities["boosting-self-trained-replicates"]
+    ), "without replicates the two are the same"
 
 
 def test_a_star_and_its_replicates_are_learned_from_together_and_what_was_not_made_is_left_out():
