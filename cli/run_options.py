@@ -35,8 +35,8 @@ def transfer_options(
     doubtful_labels: Annotated[
         str | None,
         typer.Option(
-            help="Labels of the target that the sources contradict: keep, or weigh-down for DVT's teachers; "
-            "default: as the preset says, weigh-down."
+            help="Labels of the target that the sources contradict: keep, or leave-out of what DVT learns from; "
+            "default: as the preset says, leave-out, but keep with --labels-from."
         ),
     ] = None,
     device: options.Device = "auto",

@@ -49,11 +49,8 @@ class ForestOnOneSurvey:
 
     def fit(self, problem: TransferProblem, seed: int) -> None:
         """Grow the forest."""
-        if self.survey == "source":
-            (x, y), trust = problem.labelled_source(), problem.trust_in_source()
-        else:
-            (x, y), trust = problem.labelled_target(), problem.trust_in_target()
-        self._proba = fit_classes(self.config.forest(seed), x, y, len(problem.classes), trust)
+        x, y = problem.labelled_source() if self.survey == "source" else problem.labelled_target()
+        self._proba = fit_classes(self.config.forest(seed), x, y, len(problem.classes))
 
     def predict_proba(self, x: NDArray[np.floating]) -> NDArray[np.float64]:
         """Return the mean of the trees' leaf shares."""

@@ -29,9 +29,6 @@ class TransferProblem:
     source_replicates, target_replicates
         (replicates, objects, features) of the same objects with fewer epochs: further rows of those that are learned
         from. None where there are none; rows without any value are left out.
-    source_trust, target_trust
-        How far each object's label is trusted, from 0 to 1: the share of its weight that is left to it and to its
-        replicates. None trusts all of them.
     """
 
     source_x: NDArray[np.floating]
@@ -41,8 +38,6 @@ class TransferProblem:
     classes: tuple[str, ...]
     source_replicates: NDArray[np.floating] | None = None
     target_replicates: NDArray[np.floating] | None = None
-    source_trust: NDArray[np.float64] | None = None
-    target_trust: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         for survey, x, y in (("source", self.source_x, self.source_y), ("target", self.target_x, self.target_y)):
@@ -52,12 +47,6 @@ class TransferProblem:
                 raise DatasetError(
                     f"{survey}: class numbers must lie in −1 … {len(self.classes) - 1}; mend the labels."
                 )
-        for survey, trust, y in (
-            ("source", self.source_trust, self.source_y),
-            ("target", self.target_trust, self.target_y),
-        ):
-            if trust is not None and trust.shape != y.shape:
-                raise DatasetError(f"{survey}: labels {y.shape} and trust {trust.shape}; give one trust for each label.")
         if self.source_x.shape[1] != self.target_x.shape[1]:
             raise DatasetError(
                 f"the source has {self.source_x.shape[1]} features and the target {self.target_x.shape[1]}; "
@@ -72,49 +61,26 @@ class TransferProblem:
         """Return rows and classes of the target's drawn labels."""
         return _with_replicates(self.target_x, self.target_replicates, self.target_y)
 
-    def trust_in_source(self) -> NDArray[np.float64]:
-        """Return how far the label of each row of `labelled_source` is trusted."""
-        return _trust_with_replicates(self.source_trust, self.source_replicates, self.source_y)
-
-    def trust_in_target(self) -> NDArray[np.float64]:
-        """Return how far the label of each row of `labelled_target` is trusted."""
-        return _trust_with_replicates(self.target_trust, self.target_replicates, self.target_y)
-
     def guessed_target(self, guessed: NDArray[np.integer]) -> tuple[NDArray[np.floating], NDArray[np.integer]]:
         """Return rows and classes of target objects whose class was guessed, −1 for the others."""
         return _with_replicates(self.target_x, self.target_replicates, guessed)
 
     def without_replicates(self) -> "TransferProblem":
         """Return the problem with one row for each object, as rivals learn from it."""
-        return replace(self, source_replicates=None, target_replicates=None, source_trust=None, target_trust=None)
+        return replace(self, source_replicates=None, target_replicates=None)
 
 
 def _with_replicates(
     x: NDArray[np.floating], replicates: NDArray[np.floating] | None, y: NDArray[np.integer]
 ) -> tuple[NDArray[np.floating], NDArray[np.integer]]:
     """Return rows and classes of the objects that have one, each followed by what there is of its replicates."""
-    objects = _learned_objects(replicates, y)
-    views = [x, *(() if replicates is None else replicates)]
-    return (
-        np.concatenate([view[rows] for view, rows in zip(views, objects, strict=True)]),
-        np.concatenate([y[rows] for rows in objects]),
-    )
-
-
-def _trust_with_replicates(
-    trust: NDArray[np.float64] | None, replicates: NDArray[np.floating] | None, y: NDArray[np.integer]
-) -> NDArray[np.float64]:
-    """Return the trust in each row of `_with_replicates`."""
-    known = np.ones(len(y)) if trust is None else trust
-    return np.concatenate([known[rows] for rows in _learned_objects(replicates, y)])
-
-
-def _learned_objects(
-    replicates: NDArray[np.floating] | None, y: NDArray[np.integer]
-) -> list[NDArray[np.bool_]]:
-    """Return which objects are learned from as they were observed, and in each of their replicates."""
     known = y != UNLABELLED
-    return [known, *(known & ~np.isnan(again).all(axis=1) for again in (() if replicates is None else replicates))]
+    rows, classes = [x[known]], [y[known]]
+    for again in () if replicates is None else replicates:
+        made = known & ~np.isnan(again).all(axis=1)
+        rows.append(again[made])
+        classes.append(y[made])
+    return np.concatenate(rows), np.concatenate(classes)
 
 
 class Baseline(Protocol):

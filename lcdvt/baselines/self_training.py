@@ -103,11 +103,10 @@ def fit_students(
         is_guessed = np.random.default_rng(seeds[0]).choice(is_guessed, MOST_GUESSED, replace=False)
     learned = np.full(len(guessed), UNLABELLED, dtype=np.int64)
     learned[is_guessed] = guessed[is_guessed]
-    guesses, guessed_classes = problem.guessed_target(learned)
     groups = [
-        (guesses, guessed_classes, 1.0, np.ones(len(guessed_classes))),
-        (*problem.labelled_target(), 1.0, problem.trust_in_target()),
-        *([(*problem.labelled_source(), 1.0, problem.trust_in_source())] if with_source else []),
+        (*problem.guessed_target(learned), 1.0),
+        (*problem.labelled_target(), 1.0),
+        *([(*problem.labelled_source(), 1.0)] if with_source else []),
     ]
     with threadpool_limits(limits=1):
         return [fit_groups(boosting(WeightedConfig(), seed), groups, len(problem.classes)) for seed in seeds]

@@ -55,7 +55,6 @@ class WeightedConfig:
     search_rows: int = 1500
 
 
-LabelledGroup = tuple[NDArray[np.floating], NDArray[np.integer], float, NDArray[np.float64]]
 FOREST: Final = WeightedConfig(rounds=200, search_rounds=50)
 
 
@@ -110,10 +109,7 @@ class WeightedBothSurveys:
 
     @staticmethod
     def _fit(problem: TransferProblem, weight: float, estimator: Any) -> ClassProbabilities:
-        groups = [
-            (*problem.labelled_source(), 1.0, problem.trust_in_source()),
-            (*problem.labelled_target(), weight, problem.trust_in_target()),
-        ]
+        groups = [(*problem.labelled_source(), 1.0), (*problem.labelled_target(), weight)]
         # histogram boosting would take every core; the callers spread draws over processes instead
         with threadpool_limits(limits=1):
             return fit_groups(estimator, groups, len(problem.classes))
@@ -139,7 +135,9 @@ def boosting(config: WeightedConfig, seed: int, search: bool = False) -> Quickly
     )
 
 
-def fit_groups(estimator: Any, groups: Sequence[LabelledGroup], n_classes: int) -> ClassProbabilities:
+def fit_groups(
+    estimator: Any, groups: Sequence[tuple[NDArray[np.floating], NDArray[np.integer], float]], n_classes: int
+) -> ClassProbabilities:
     """Fit on several groups of labelled objects, classes balanced within each.
 
     Parameters
@@ -147,17 +145,16 @@ def fit_groups(estimator: Any, groups: Sequence[LabelledGroup], n_classes: int) 
     estimator
         A scikit-learn classifier.
     groups
-        Rows, classes, the group's total weight, as a multiple of the first group's, and the share of its weight that
-        each row keeps.
+        Rows, classes and the group's total weight, as a multiple of the first group's.
     n_classes
         How many classes the problem has.
     """
     first_total = max(len(groups[0][1]), 1)
-    weights = [balanced_weights(y) * trust * weight * first_total / max(len(y), 1) for _, y, weight, trust in groups]
+    weights = [balanced_weights(y) * weight * first_total / max(len(y), 1) for _, y, weight in groups]
     return fit_classes(
         estimator,
-        np.concatenate([x for x, *_ in groups]),
-        np.concatenate([y for _, y, *_ in groups]),
+        np.concatenate([x for x, _, _ in groups]),
+        np.concatenate([y for _, y, _ in groups]),
         n_classes,
         np.concatenate(weights),
     )
@@ -175,5 +172,4 @@ def _with_fewer_source_rows(problem: TransferProblem, most: int, seed: int) -> T
         source_x=problem.source_x[kept],
         source_y=problem.source_y[kept],
         source_replicates=None if again is None else again[:, kept],
-        source_trust=None if problem.source_trust is None else problem.source_trust[kept],
     )

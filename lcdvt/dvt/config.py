@@ -13,7 +13,7 @@ from lcdvt.errors import SettingsError
 
 PresetName = Literal["paper", "tied", "taught", "robust"]
 TrainingMode = Literal["supervised", "semi-supervised", "transfer", "multi-task"]
-DoubtfulLabels = Literal["keep", "weigh-down"]
+DoubtfulLabels = Literal["keep", "leave-out"]
 
 
 @dataclass(frozen=True)
@@ -246,8 +246,8 @@ class TeachingConfig:
         How often each star's light curve is thinned, its features being one more row for the teachers
         (`lcdvt.ingestion.replicates`).
     doubtful_labels
-        Whether drawn labels that the sources contradict are learned from like all others, or weighed down
-        (`lcdvt.protocol.trust`).
+        Whether drawn labels that the sources contradict are learned from like all others, or left out
+        (`lcdvt.protocol.doubtful`).
     """
 
     folds: int = 1
@@ -258,7 +258,7 @@ class TeachingConfig:
     students: int = 2
     target_only_student: bool = True
     replicates: int = 1
-    doubtful_labels: DoubtfulLabels = "weigh-down"
+    doubtful_labels: DoubtfulLabels = "leave-out"
 
     def __post_init__(self) -> None:
         if self.doubtful_labels not in get_args(DoubtfulLabels):

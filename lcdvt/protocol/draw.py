@@ -15,10 +15,10 @@ from lcdvt.dvt.data import TrainingData
 from lcdvt.dvt.ensemble import predict
 from lcdvt.dvt.train import TrainingError, TrainingResult, resolve_device, train
 from lcdvt.parallel.progress import Progress, silent
+from lcdvt.protocol.doubtful import without_doubtful_labels
 from lcdvt.protocol.novelty import Novelty, other_score
 from lcdvt.protocol.plan import DrawTask
 from lcdvt.protocol.teaching import first_opinions, taught_classes
-from lcdvt.protocol.trust import with_doubtful_labels_weighed_down
 from lcdvt.results.draw_record import RowOutcome
 
 
@@ -68,12 +68,12 @@ def run_draw(task: DrawTask, progress: Progress = silent) -> DrawResult:
     surveys = task.dataset.survey_rows(scaler, task.drawn)
     target = surveys[-1]
     problem = transfer_problem(surveys, task.dataset.classes)
-    lesson = problem
-    if task.config.teaching and task.config.teaching.doubtful_labels == "weigh-down":
-        lesson = with_doubtful_labels_weighed_down(problem, task.seed)
-    opinions = first_opinions(lesson, task.config.teaching or TeachingConfig(), task.seed)
-    if task.config.teaching and task.target > 0:
-        taught = taught_classes(lesson, task.config.teaching, task.seed, opinions)
+    teaching = task.config.teaching
+    doubts = teaching is not None and teaching.doubtful_labels == "leave-out"
+    lesson = without_doubtful_labels(problem, task.seed) if doubts else problem
+    opinions = first_opinions(lesson, teaching or TeachingConfig(), task.seed)
+    if teaching and task.target > 0:
+        taught = taught_classes(lesson, teaching, task.seed, opinions)
         surveys = [*surveys[:-1], replace(target, y=taught)]
     data = TrainingData.from_surveys(surveys, task.dataset.classes, task.members, resolve_device(task.device))
     training = train(task.config, data, task.member_seeds, progress=progress)

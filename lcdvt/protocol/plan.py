@@ -115,7 +115,9 @@ class TransferOptions(RunOptions):
     replicates
         How often each star's light curve is thinned for the teachers, if not as often as the preset says.
     doubtful_labels
-        What the teachers make of drawn labels that the sources contradict, if not what the preset says.
+        What is made of drawn labels that the sources contradict, if not what the preset says. Where nothing is said,
+        labels that come with people's answers are kept: stars are asked for where the model errs, and an answer that
+        contradicts it is what it shall learn.
     """
 
     mode: TrainingMode = "multi-task"
@@ -136,9 +138,9 @@ class TransferOptions(RunOptions):
     def config(self) -> DVTConfig:
         """The numbers of the model, its teachers as they were asked for."""
         config = super().config
-        asked: dict[str, Any] = {"replicates": self.replicates, "doubtful_labels": self.doubtful_labels}
-        asked = {name: value for name, value in asked.items() if value is not None}
-        if not asked:
+        wanted: dict[str, Any] = {"replicates": self.replicates, "doubtful_labels": self.doubtful_labels}
+        asked = {name: value for name, value in wanted.items() if value is not None}
+        if config.teaching is None and not asked:
             return config
         if config.teaching is None:
             name, value = next(iter(asked.items()))
@@ -146,6 +148,8 @@ class TransferOptions(RunOptions):
                 f"{name}={value}: preset {self.preset_name} has no teachers that could learn from them; "
                 f"choose one that teaches (taught), or leave {name} out."
             )
+        if self.labels_from is not None:
+            asked = {"doubtful_labels": "keep", **asked}
         return replace(config, teaching=replace(config.teaching, **asked))
 
 

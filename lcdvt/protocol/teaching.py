@@ -17,7 +17,6 @@ No label outside the draw is seen: `TransferProblem` does not hold any.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +30,6 @@ from lcdvt.dataset.dataset import UNLABELLED
 from lcdvt.dataset.folds import stratified_folds
 from lcdvt.dvt.config import TeachingConfig
 
-BELIEVED: Final = 0.5
-"""Trust in a drawn label from which on DVT is taught the label, and below which what the trees say of the star."""
-
 
 def taught_classes(
     problem: TransferProblem,
@@ -41,7 +37,7 @@ def taught_classes(
     seed: int,
     opinions: Sequence[NDArray[np.float64]] | None = None,
 ) -> NDArray[np.int64]:
-    """Return a class for every target object: the drawn label if it is believed, or what the trees teach.
+    """Return a class for every target object: the drawn label, or what the trees teach.
 
     Parameters
     ----------
@@ -55,10 +51,7 @@ def taught_classes(
         What `first_opinions` said, where it was asked already.
     """
     teacher = tree_posterior(problem, config, seed, opinions)
-    believed = problem.target_y != UNLABELLED
-    if problem.target_trust is not None:
-        believed &= problem.target_trust >= BELIEVED
-    return np.where(believed, problem.target_y, teacher.argmax(axis=1)).astype(np.int64)
+    return np.where(problem.target_y != UNLABELLED, problem.target_y, teacher.argmax(axis=1)).astype(np.int64)
 
 
 def tree_posterior(

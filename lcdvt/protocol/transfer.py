@@ -93,8 +93,9 @@ def transfer(
         How often each star's light curve is thinned, and its features computed again, for DVT's teachers to learn
         from; None as the preset says (once), 0 for never. Made once for a survey and kept in the workspace.
     doubtful_labels
-        What DVT's teachers make of the target's labels that the sources contradict: "keep" learns from them like all
-        others, "weigh-down" trusts them less; None as the preset says (weigh-down).
+        What DVT and its teachers make of drawn labels that the sources contradict: "keep" learns from them like all
+        others, to "leave-out" these stars are unlabelled; None as the preset says (leave-out), but keep where people's
+        answers are among the labels, because they know better.
     scaling
         How features are brought to one scale.
     device

@@ -12,11 +12,11 @@ from lcdvt.baselines.self_training import SelfTrainedBoosting, confident_classes
 from lcdvt.dataset.dataset import Dataset, SurveyRows
 from lcdvt.dvt.config import TeachingConfig, preset
 from lcdvt.errors import SettingsError
+from lcdvt.protocol.doubtful import doubtful_labels
 from lcdvt.protocol.draw import run_draw, transfer_problem
 from lcdvt.protocol.novelty import other_score
 from lcdvt.protocol.plan import DrawTask
 from lcdvt.protocol.teaching import first_opinions, taught_classes, tree_posterior
-from lcdvt.protocol.trust import trust_in_drawn_labels
 
 QUICK_TEACHING = TeachingConfig(students=1)
 
@@ -146,12 +146,30 @@ def test_few_stars_and_missing_features_are_ranked_too(objects):
     assert np.allclose(np.sort(score), np.linspace(0, 1, objects))
 
 
-def test_labels_outside_the_draw_change_no_probability():
-    problem, truth = shifted(labels_per_class=8, missing=0.0)
+def with_wrong_label():
+    """Return a problem one of whose drawn labels is wrong, so that it is doubted, and the truth."""
+    problem, truth = shifted(labels_per_class=8, missing=0.0, source_objects=400)
     wrong = problem.target_y.copy()
     wrong[np.flatnonzero(wrong == 3)[2]] = 0
-    problem = replace(problem, target_y=wrong)
-    assert (trust_in_drawn_labels(problem, seed=5) < 1).any(), "a drawn label is doubted, and that is covered too"
+    return replace(problem, target_y=wrong), truth
+
+
+def test_doubtful_labels_are_left_out_for_dvt_alone():
+    problem, truth = with_wrong_label()
+    rivals = ("boosting-both", "forest-target", "boosting-self-trained-replicates")
+    doubting = taught_task(problem, truth, (*rivals, DVT_ENSEMBLE))
+    believing = replace(
+        doubting, config=replace(doubting.config, teaching=replace(QUICK_TEACHING, doubtful_labels="keep"))
+    )
+    left_out, kept = run_draw(doubting), run_draw(believing)
+    for rival in rivals:
+        assert np.array_equal(left_out.probabilities[rival], kept.probabilities[rival])
+    assert not np.array_equal(left_out.probability, kept.probability)
+
+
+def test_labels_outside_the_draw_change_no_probability():
+    problem, truth = with_wrong_label()
+    assert doubtful_labels(problem, seed=5).any(), "a drawn label is doubted, and that is covered too"
     rows = (*(name for name, row in ROWS.items() if not row.is_upper_bound), DVT_TOP, DVT_ENSEMBLE)
     hidden = np.flatnonzero(problem.target_y == -1)
     permuted = truth.copy()
