@@ -1,12 +1,14 @@
 """Drawn labels that the sources contradict: catalogues err, and of a handful of labels each one counts.
 
 Of EROS-1's labels one in ten is wrong, so that a draw of thirty has three wrong ones; where one of them is half of what
-is known of a class, the teachers learn the wrong class. The sources are a second opinion: boosting that learned from
-their labels and, self-trained, from the target's stars without any label says what each drawn star is, and confident
-learning (`lcdvt.doubts.confident_learning`) says which of the drawn labels that contradicts. The other drawn labels have a
-say, too: boosting that learned from them and from the sources, but not from the star's own label, has to take another
-class for more probable. Such a star is one more unlabelled star for DVT and its teachers. A small weight in place of
-none helps less: trees that are grown out learn a label by heart whatever its weight.
+is known of a class, the teachers learn the wrong class. So two judges are asked, and where both contradict a label, its
+star is one more unlabelled star for DVT and its teachers. A small weight in place of none helps less: trees that are
+grown out learn a label by heart whatever its weight.
+
+1. The sources: boosting that learned from their labels and, self-trained, from the target's stars without any label,
+   contradicts a label by the rule of confident learning (`lcdvt.doubts.confident_learning`).
+2. The other drawn labels: boosting that learned from them and the sources, but not from the star's own label,
+   contradicts it if another class is more probable.
 
 Between surveys that are very unlike it is the sources that err, and doubt would do harm. So nothing is doubted where
 they disagree with more of the drawn labels than a catalogue is likely to have wrong, nor a class of which doubt would
@@ -25,6 +27,7 @@ from lcdvt.baselines.weighted import WeightedBothSurveys, WeightedConfig
 from lcdvt.dataset.dataset import UNLABELLED
 from lcdvt.dataset.folds import stratified_folds
 from lcdvt.doubts.confident_learning import judge
+from lcdvt.dvt.config import TeachingConfig
 
 # On the development draws the sources disagreed with 7 to 24 % of the labels between Catalina and EROS-1, and with 41
 # to 44 % of Pan-STARRS1's, where doubt cost the teachers one point and more.
@@ -34,16 +37,20 @@ FOLDS: Final = 5
 BOTH_WEIGH_THE_SAME: Final = WeightedConfig(target_weights=(1.0,))
 
 
-def without_doubtful_labels(problem: TransferProblem, seed: int) -> TransferProblem:
-    """Return the problem without the drawn labels of the target that the sources contradict.
+def believed_labels(problem: TransferProblem, config: TeachingConfig, seed: int) -> TransferProblem:
+    """Return the problem with the drawn labels that DVT and its teachers learn from.
 
     Parameters
     ----------
     problem
         The label draw.
+    config
+        Whether doubtful labels are kept or left out.
     seed
         The random seed of the sources' opinion.
     """
+    if config.doubtful_labels == "keep":
+        return problem
     doubtful = doubtful_labels(problem, seed)
     return replace(problem, target_y=np.where(doubtful, UNLABELLED, problem.target_y)) if doubtful.any() else problem
 

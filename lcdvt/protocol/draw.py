@@ -15,7 +15,7 @@ from lcdvt.dvt.data import TrainingData
 from lcdvt.dvt.ensemble import predict
 from lcdvt.dvt.train import TrainingError, TrainingResult, resolve_device, train
 from lcdvt.parallel.progress import Progress, silent
-from lcdvt.protocol.doubtful import without_doubtful_labels
+from lcdvt.protocol.doubtful import believed_labels
 from lcdvt.protocol.novelty import Novelty, other_score
 from lcdvt.protocol.plan import DrawTask
 from lcdvt.protocol.teaching import first_opinions, taught_classes
@@ -69,8 +69,7 @@ def run_draw(task: DrawTask, progress: Progress = silent) -> DrawResult:
     target = surveys[-1]
     problem = transfer_problem(surveys, task.dataset.classes)
     teaching = task.config.teaching
-    doubts = teaching is not None and teaching.doubtful_labels == "leave-out"
-    lesson = without_doubtful_labels(problem, task.seed) if doubts else problem
+    lesson = believed_labels(problem, teaching, task.seed) if teaching else problem
     opinions = first_opinions(lesson, teaching or TeachingConfig(), task.seed)
     if teaching and task.target > 0:
         taught = taught_classes(lesson, teaching, task.seed, opinions)

@@ -10,7 +10,7 @@ from helpers.baseline_problems import shifted
 from lcdvt.baselines.problem import TransferProblem
 from lcdvt.dvt.config import TeachingConfig
 from lcdvt.errors import SettingsError
-from lcdvt.protocol.doubtful import doubtful_labels, without_doubtful_labels
+from lcdvt.protocol.doubtful import believed_labels, doubtful_labels
 from lcdvt.protocol.plan import TransferOptions
 from lcdvt.protocol.teaching import taught_classes
 
@@ -29,14 +29,15 @@ def test_the_wrong_label_among_right_ones_is_found_and_left_out():
     doubtful = doubtful_labels(problem, seed=0)
     assert np.flatnonzero(doubtful).tolist() == [star]
     assert np.array_equal(doubtful, doubtful_labels(problem, seed=0))
-    left = without_doubtful_labels(problem, seed=0)
+    assert believed_labels(problem, TeachingConfig(doubtful_labels="keep"), seed=0) is problem
+    left = believed_labels(problem, TeachingConfig(), seed=0)
     assert left.target_y[star] == -1
     assert np.array_equal(np.delete(left.target_y, star), np.delete(problem.target_y, star))
 
 
 def test_right_labels_are_left_as_they_are():
     problem, _ = shifted(labels_per_class=8, missing=0.0, source_objects=400)
-    assert without_doubtful_labels(problem, seed=0) is problem
+    assert believed_labels(problem, TeachingConfig(), seed=0) is problem
 
 
 def test_sources_that_do_not_know_the_target_doubt_nothing():
@@ -69,7 +70,7 @@ def test_a_doubted_star_is_taught_what_the_trees_say():
     problem, star = with_wrong_label()
     quick = TeachingConfig(students=1)
     assert taught_classes(problem, quick, seed=0)[star] == 0
-    left = without_doubtful_labels(problem, seed=0)
+    left = believed_labels(problem, TeachingConfig(), seed=0)
     taught = taught_classes(left, quick, seed=0)
     assert taught[star] == 3
     believed = left.target_y != -1
