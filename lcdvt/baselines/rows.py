@@ -37,12 +37,15 @@ class Row:
         Whether it needs the target's true classes, and so is no rival.
     factory
         Makes an unfitted one.
+    uses_replicates
+        Whether it learns from thinned light curves, too, as DVT's teachers do; the others see each object once.
     """
 
     training: str
     model: str
     is_upper_bound: bool
     factory: Callable[[], Baseline] | Callable[[], UpperBound]
+    uses_replicates: bool = False
 
 
 ROWS: dict[str, Row] = {
@@ -55,6 +58,9 @@ ROWS: dict[str, Row] = {
     ),
     "boosting-self-trained": Row(
         "Source + target labels, self-trained", "Gradient boosting", False, SelfTrainedBoosting
+    ),
+    "boosting-self-trained-replicates": Row(
+        "Source + target labels, self-trained, replicates", "Gradient boosting", False, SelfTrainedBoosting, True
     ),
     "forest-both": Row(
         "Source + weighted target labels", "Random forest", False, lambda: WeightedBothSurveys("forest")
@@ -89,7 +95,7 @@ def fit_row(name: str, problem: TransferProblem, seed: int, target_truth: NDArra
     name
         A key of `ROWS`.
     problem
-        The label draw.
+        The label draw, with replicates if there are any; a row that does not use them is not given them.
     seed
         The random seed of the baseline.
     target_truth
@@ -97,6 +103,8 @@ def fit_row(name: str, problem: TransferProblem, seed: int, target_truth: NDArra
     """
     if name not in ROWS:
         raise DatasetError(f"there is no row {name}: choose from {', '.join(ROWS)}.")
+    if not ROWS[name].uses_replicates:
+        problem = problem.without_replicates()
     model = ROWS[name].factory()
     if ROWS[name].is_upper_bound:
         held_out = model.cross_validated_proba(problem, target_truth, seed)  # type: ignore[union-attr]

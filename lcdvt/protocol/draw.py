@@ -16,6 +16,7 @@ from lcdvt.dvt.data import TrainingData
 from lcdvt.dvt.ensemble import EnsemblePrediction, predict
 from lcdvt.dvt.train import TrainingError, TrainingResult, resolve_device, train
 from lcdvt.parallel.progress import Progress, silent
+from lcdvt.protocol.doubtful import believed_labels
 from lcdvt.protocol.novelty import Novelty, other_score
 from lcdvt.protocol.plan import DrawTask
 from lcdvt.protocol.teaching import first_opinions, taught_classes
@@ -68,10 +69,11 @@ def run_draw(task: DrawTask, progress: Progress = silent) -> DrawResult:
     surveys = task.dataset.survey_rows(scaler, task.drawn)
     target = surveys[-1]
     problem = transfer_problem(surveys, task.dataset.classes)
-    plain = problem.without_replicates()
-    opinions = first_opinions(problem, task.config.teaching or TeachingConfig(), task.seed)
-    if task.config.teaching and task.target > 0:
-        taught = taught_classes(problem, task.config.teaching, task.seed, opinions)
+    teaching = task.config.teaching
+    lesson = believed_labels(problem, teaching, task.seed) if teaching else problem
+    opinions = first_opinions(lesson, teaching or TeachingConfig(), task.seed)
+    if teaching and task.target > 0:
+        taught = taught_classes(lesson, teaching, task.seed, opinions)
         surveys = [*surveys[:-1], replace(target, y=taught)]
     data = TrainingData.from_surveys(surveys, task.dataset.classes, task.members, resolve_device(task.device))
     training = train(task.config, data, task.member_seeds, progress=progress)
@@ -92,13 +94,13 @@ def run_draw(task: DrawTask, progress: Progress = silent) -> DrawResult:
             fitted[DVT_UPPER_BOUND] = _dvt_upper_bound(task, replace(target, y=task.truth))
         for name in task.rows:
             if name not in DVT_ROWS:
-                fitted[name] = fit_row(name, plain, task.seed, task.truth)
+                fitted[name] = fit_row(name, problem, task.seed, task.truth)
         outcomes = _outcomes(task, fitted, scaler)
     return DrawResult(
         outcomes=outcomes,
         probabilities={name: row.probability for name, row in fitted.items()},
         disagreement=opinion.disagreement.cpu().numpy().astype(float),
-        novelty=other_score(plain, opinions, task.seed),
+        novelty=other_score(problem.without_replicates(), opinions, task.seed),
         training=training,
         scaler=scaler,
     )

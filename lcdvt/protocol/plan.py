@@ -12,7 +12,7 @@ from lcdvt.baselines.rows import DVT_ENSEMBLE, DVT_TOP, DVT_UPPER_BOUND, ROWS
 from lcdvt.dataset.dataset import UNLABELLED, Dataset
 from lcdvt.dataset.sampling import TRAINING_STARS
 from lcdvt.dataset.scaling import ScalingMethod
-from lcdvt.dvt.config import DVTConfig, TrainingMode, choose_preset
+from lcdvt.dvt.config import DoubtfulLabels, DVTConfig, TrainingMode, choose_preset
 from lcdvt.errors import SettingsError
 from lcdvt.protocol.elsewhere import StarsElsewhere
 from lcdvt.workspace.survey import StoredSurvey
@@ -22,6 +22,8 @@ ALL_ROWS: Final = (DVT_UPPER_BOUND, *ROWS, DVT_TOP, DVT_ENSEMBLE)
 NEED_TARGET_LABELS: Final = ("forest-target", "svm-target", "label-spreading")
 UNSUPERVISED_ROWS: Final = tuple(row for row in ALL_ROWS if row not in NEED_TARGET_LABELS)
 FEWEST_TRAINING_STARS: Final = 50
+# Without thinned light curves they are the same as rows that see each star once.
+NEED_REPLICATES: Final = tuple(name for name, row in ROWS.items() if row.uses_replicates)
 # Where there is no source, "target labels" would make a reader look for one.
 ONE_SURVEY_TRAINING: Final = {
     "forest-target": "Supervised",
@@ -122,6 +124,10 @@ class TransferOptions(RunOptions):
         How often each star's light curve is thinned for the teachers, if not as often as the preset says.
     training_stars
         Of a survey with more stars a sample of so many is learned from.
+    doubtful_labels
+        What is made of drawn labels that the sources contradict, if not what the preset says. Where nothing is said,
+        labels that come with people's answers are kept: stars are asked for where the model errs, and an answer that
+        contradicts it is what it shall learn.
     """
 
     mode: TrainingMode = "multi-task"
@@ -130,6 +136,7 @@ class TransferOptions(RunOptions):
     labels_from: Path | None = None
     replicates: int | None = None
     training_stars: int = TRAINING_STARS
+    doubtful_labels: DoubtfulLabels | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -144,16 +151,21 @@ class TransferOptions(RunOptions):
 
     @property
     def config(self) -> DVTConfig:
-        """The numbers of the model, with as many replicates as were asked for."""
+        """The numbers of the model, its teachers as they were asked for."""
         config = super().config
-        if self.replicates is None:
+        wanted: dict[str, Any] = {"replicates": self.replicates, "doubtful_labels": self.doubtful_labels}
+        asked = {name: value for name, value in wanted.items() if value is not None}
+        if config.teaching is None and not asked:
             return config
         if config.teaching is None:
+            name, value = next(iter(asked.items()))
             raise SettingsError(
-                f"replicates={self.replicates}: preset {self.preset_name} has no teachers that could learn from them; "
-                "choose one that teaches (taught), or leave replicates out."
+                f"{name}={value}: preset {self.preset_name} has no teachers that could learn from them; "
+                f"choose one that teaches (taught), or leave {name} out."
             )
-        return replace(config, teaching=replace(config.teaching, replicates=self.replicates))
+        if self.labels_from is not None:
+            asked = {"doubtful_labels": "keep", **asked}
+        return replace(config, teaching=replace(config.teaching, **asked))
 
     def describe(self, surveys: Sequence[StoredSurvey]) -> dict[str, Any]:
         """Return what a run's `metrics.json` says of how it was made, with the limit of stars."""

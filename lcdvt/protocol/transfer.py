@@ -15,12 +15,12 @@ from lcdvt.dataset.dataset import UNLABELLED
 from lcdvt.dataset.draws import NO_LABEL, LabelBudget
 from lcdvt.dataset.sampling import TRAINING_STARS
 from lcdvt.dataset.scaling import ScalingMethod
-from lcdvt.dvt.config import DVTConfig, TrainingMode
+from lcdvt.dvt.config import DoubtfulLabels, DVTConfig, TrainingMode
 from lcdvt.errors import SettingsError
 from lcdvt.parallel.executors import EVERY_CORE, IN_THIS_PROCESS, Workers
 from lcdvt.parallel.progress import Progress, silent
 from lcdvt.protocol.carry_out import RunPlace, carry_out
-from lcdvt.protocol.plan import ALL_ROWS, UNSUPERVISED_ROWS, Plan, TransferOptions, draw_tasks
+from lcdvt.protocol.plan import ALL_ROWS, NEED_REPLICATES, UNSUPERVISED_ROWS, Plan, TransferOptions, draw_tasks
 from lcdvt.protocol.stars import draw_stars, thin_light_curves
 from lcdvt.run import Run
 from lcdvt.workspace.answers import read_answers
@@ -44,6 +44,7 @@ def transfer(
     rows: Sequence[str] | None = None,
     replicates: int | None = None,
     training_stars: int = TRAINING_STARS,
+    doubtful_labels: DoubtfulLabels | None = None,
     scaling: ScalingMethod = "rank",
     device: str = "auto",
     jobs: int | None = None,
@@ -94,6 +95,10 @@ def transfer(
         Of a survey with more stars a sample of so many is learned from: of a source stratified by class, of the target
         beside all drawn labels. The target's other stars are classified and scored part by part, so that memory does
         not grow with the survey.
+    doubtful_labels
+        What DVT and its teachers make of drawn labels that the sources contradict: "keep" learns from them like all
+        others, to "leave-out" these stars are unlabelled; None as the preset says (leave-out), but keep where people's
+        answers are among the labels, because they know better.
     scaling
         How features are brought to one scale.
     device
@@ -122,6 +127,7 @@ def transfer(
         labels_from=None if labels_from is None else Path(labels_from),
         replicates=replicates,
         training_stars=training_stars,
+        doubtful_labels=doubtful_labels,
     )
     sources = [source] if isinstance(source, str) else list(source)
     place = RunPlace(name or transfer_name(sources, target), data, force, reuse)
@@ -141,6 +147,7 @@ class TransferKeywords(TypedDict, total=False):
     rows: Sequence[str] | None
     replicates: int | None
     training_stars: int
+    doubtful_labels: DoubtfulLabels | None
     scaling: ScalingMethod
     device: str
     jobs: int | None
@@ -217,7 +224,10 @@ def plan_transfer(
         raise SettingsError(f"{target} is both source and target: name two different surveys.")
     target_budget, source_budget = LabelBudget.parse_or_none(labels), LabelBudget.parse(options.source_labels)
     is_unsupervised = target_budget == NO_LABEL and options.labels_from is None
+    replicates = options.config.teaching.replicates if options.config.teaching else 0
     known_rows = UNSUPERVISED_ROWS if is_unsupervised else ALL_ROWS
+    if replicates == 0:
+        known_rows = tuple(row for row in known_rows if row not in NEED_REPLICATES)
     options.chosen_rows(known_rows)  # a wrong row is told before the surveys are read
     if is_unsupervised and options.config.teaching is None:
         raise SettingsError(
@@ -237,12 +247,11 @@ def plan_transfer(
         {"labels_from": {"file": str(options.labels_from), "stars": len(given), "used": counted}} if given else {}
     )
     # last, because it may take minutes: what is wrong is told before
-    wanted = options.config.teaching.replicates if options.config.teaching else 0
 
     def tell(done: int, total: int | None, note: str = "") -> None:
         progress(0, options.repeats, f"thinned light curves: {done} of {total} parts")
 
-    dataset = thin_light_curves(dataset, surveys, wanted, workers, tell, stars.replicated)
+    dataset = thin_light_curves(dataset, surveys, replicates, workers, tell, stars.replicated)
     tasks = draw_tasks(dataset, stars.drawn, options, known_rows)
     if stars.learned is not None:
         tasks = tuple(
