@@ -45,6 +45,11 @@ class SurveyFolder:
         return self.root / "epochs"
 
     @property
+    def limits(self) -> Path:
+        """The folder of parts of upper limits; a part without any has no file there."""
+        return self.root / "limits"
+
+    @property
     def features(self) -> Path:
         """The folder of feature parts."""
         return self.root / "features"
@@ -105,7 +110,7 @@ def cut_files(folder: SurveyFolder) -> list[Path]:
 
     Eight bytes of each are looked at, so that opening a survey stays quick; `lcdvt verify` reads everything.
     """
-    parts = (part for place in (folder.epochs, folder.features) for part in sorted(place.glob(PARTS)))
+    parts = (part for place in (folder.epochs, folder.limits, folder.features) for part in sorted(place.glob(PARTS)))
     return [path for path in (folder.objects, *parts) if not _ends_as_parquet(path)]
 
 
@@ -120,12 +125,19 @@ def _ends_as_parquet(path: Path) -> bool:
 
 
 def read_part(path: Path, columns: list[str] | None = None, *, remedy: str = REBUILD) -> "pa.Table":
-    """Read a Parquet file of the workspace; a damaged one is named."""
+    """Read a Parquet file of the workspace, or a folder of them; a damaged one is named."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        return pq.read_table(path, columns=columns)
+        if path.is_dir():
+            return pq.read_table(path, columns=columns)
+        with pq.ParquetFile(path) as file:  # half the cost of read_table, which looks for a dataset first
+            known = file.schema_arrow.names
+            if missing := [name for name in columns or () if name not in known]:
+                raise pa.ArrowInvalid(f"it has no column {missing[0]!r}")
+            table = file.read(columns=columns)
+            return table if columns is None else table.select(columns)
     except (pa.ArrowException, OSError) as error:
         reason = first_line(error)
         raise WorkspaceError(f"{path} is damaged ({reason}): {remedy}.") from error
