@@ -13,8 +13,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, Final
 
-# Their types leave out what is used here.
-from numba import _dynfunc
+from numba import _dynfunc  # type: ignore[attr-defined]
 from numba.core import ir, typed_passes, types, untyped_passes
 from numba.core.cgutils import unpack_tuple
 from numba.core.codegen import JITCodeLibrary
@@ -24,11 +23,14 @@ from numba.core.ir_utils import build_definitions
 from numba.core.lowering import Lower
 from numba.np.arrayobj import load_item, store_item
 
+# Their types leave out what is used here.
+_TUPLE: Final[Any] = types.BaseTuple
+_OPERATION: Final[Any] = types.BaseFunction
 # What is asked for again and again: arithmetic, comparisons and elements of arrays.
 _PLAIN_TYPES: Final = (types.Number, types.Boolean, types.Array, types.BaseTuple, types.SliceType)
 
 
-class _Library(JITCodeLibrary):  # type: ignore[misc]
+class _Library(JITCodeLibrary):
     """The code of a kernel: optimised once, as a whole."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
@@ -53,7 +55,7 @@ def _remembering() -> Iterator[None]:
 
     numba asks for it wherever the operation stands, and again when it writes the operation's code.
     """
-    find, found = types.BaseFunction.get_call_type, {}
+    find, found = _OPERATION.get_call_type, {}
 
     def remembered(operation: Any, context: Any, args: Any, keywords: Any) -> Any:
         if keywords or not all(isinstance(each, _PLAIN_TYPES) for each in args):
@@ -65,11 +67,11 @@ def _remembering() -> Iterator[None]:
 
     # numba compiles one function at a time, under a lock. A function that this one calls is compiled meanwhile, with
     # a memory of its own, because what an operation is made of depends on the function's options too.
-    types.BaseFunction.get_call_type = remembered
+    _OPERATION.get_call_type = remembered
     try:
         yield
     finally:
-        types.BaseFunction.get_call_type = find
+        _OPERATION.get_call_type = find
 
 
 @contextmanager
@@ -85,7 +87,7 @@ def no_collecting() -> Iterator[None]:
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)
-class _NamedNumbers(FunctionPass):  # type: ignore[misc]
+class _NamedNumbers(FunctionPass):
     """Gives `x = SOME_NUMBER` a step in between: else numba takes x for a constant, and no other number is allowed.
 
     numba's own way has one variable for each assignment instead, which makes everything after it longer.
@@ -118,7 +120,7 @@ def _is_named_number(statement: Any) -> bool:
     )
 
 
-class _Lower(Lower):  # type: ignore[misc]
+class _Lower(Lower):
     """Writes the code of one element of a contiguous array shorter than numba, which is ready for any kind of array.
 
     Only a literal index counts from the end where it is negative: a variable has to be the place itself, as it has to
@@ -147,7 +149,7 @@ class _Lower(Lower):  # type: ignore[misc]
         if not isinstance(array, types.Array) or array.layout != "C":
             return None
         index_type, given = self.typeof(index.name), self.loadvar(index.name)
-        if isinstance(index_type, types.BaseTuple):
+        if isinstance(index_type, _TUPLE):
             kinds, indices = index_type.types, unpack_tuple(self.builder, given, len(index_type))
         else:
             kinds, indices = (index_type,), (given,)
@@ -168,7 +170,7 @@ class _Lower(Lower):  # type: ignore[misc]
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
-class _Lowering(typed_passes.NativeLowering):  # type: ignore[misc]
+class _Lowering(typed_passes.NativeLowering):
     _name = "lcdvt_lowering"
     lowering_class = _Lower
 
@@ -179,7 +181,7 @@ class _Lowering(typed_passes.NativeLowering):  # type: ignore[misc]
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
-class _PartLowering(typed_passes.NativeLowering):  # type: ignore[misc]
+class _PartLowering(typed_passes.NativeLowering):
     _name = "lcdvt_part_lowering"
     lowering_class = _Lower
 
@@ -220,7 +222,7 @@ def _steps(name: str, lowering: type) -> PassManager:
     return steps
 
 
-class KernelCompiler(CompilerBase):  # type: ignore[misc]
+class KernelCompiler(CompilerBase):
     """Compiles a kernel."""
 
     def compile_extra(self, func: Any) -> Any:
