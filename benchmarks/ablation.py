@@ -33,7 +33,7 @@ from lcdvt.parallel.executors import EVERY_CORE, Workers, run_batches
 from lcdvt.protocol.carry_out import draw_identity
 from lcdvt.protocol.draw import run_draw
 from lcdvt.protocol.plan import DrawTask
-from lcdvt.protocol.transfer import put_together, thin_light_curves
+from lcdvt.protocol.stars import put_together, thin_light_curves
 from lcdvt.workspace.survey import open_survey
 
 FIRST_SEED = 100
@@ -69,6 +69,7 @@ DEFAULT = "default (taught)"
 VARIANTS = {
     DEFAULT: Variant(TAUGHT),
     "no replicates": _teaching(replicates=0),
+    "doubtful labels kept": _teaching(doubtful_labels="keep"),
     "two replicates": _teaching(replicates=2),
     "taught, no eyes": Variant(replace(TAUGHT, model=replace(TAUGHT.model, eyes=None))),
     "taught, no hidden features": _training(TAUGHT, hidden_features=0.0),

@@ -47,8 +47,8 @@ from lcdvt.ingestion.ingest import ingest
 from lcdvt.protocol.carry_out import draw_identity
 from lcdvt.protocol.draw import transfer_problem
 from lcdvt.protocol.plan import DrawTask
+from lcdvt.protocol.stars import put_together
 from lcdvt.protocol.teaching import taught_classes
-from lcdvt.protocol.transfer import put_together
 from lcdvt.results.suggest_rule import Opinions, choose_stars
 from lcdvt.workspace.survey import open_survey
 
@@ -129,6 +129,7 @@ def ask_model(setting: Setting, asked: NDArray[np.int64]) -> Opinions:
             return Opinions(kept["probability"], kept["disagreement"], labelled, free)
     surveys = dataset.survey_rows(dataset.fit_scaler(task.scaling), drawn)
     if task.config.teaching:
+        # no label is doubted: stars are asked for where the model errs
         taught = taught_classes(transfer_problem(surveys, dataset.classes), task.config.teaching, task.seed)
         surveys[-1] = replace(surveys[-1], y=taught)
     data = TrainingData.from_surveys(surveys, dataset.classes, task.members)

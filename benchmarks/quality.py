@@ -50,11 +50,12 @@ from lcdvt.features.spec import DEFAULT_FEATURES, FEATURE_SETS
 from lcdvt.ingestion.ingest import ingest
 from lcdvt.parallel.executors import EVERY_CORE, Workers, run_batches
 from lcdvt.protocol.carry_out import draw_identity
+from lcdvt.protocol.doubtful import believed_labels
 from lcdvt.protocol.draw import run_draw, transfer_problem
 from lcdvt.protocol.novelty import other_score
 from lcdvt.protocol.plan import DrawTask
+from lcdvt.protocol.stars import put_together, thin_light_curves
 from lcdvt.protocol.teaching import first_opinions
-from lcdvt.protocol.transfer import put_together, thin_light_curves
 from lcdvt.results.draw_record import RowOutcome
 from lcdvt.workspace.survey import open_survey
 
@@ -165,7 +166,8 @@ def score_other(work: tuple[str, np.ndarray, DrawTask]) -> tuple[str, float]:
     cell, is_open, task = work
     surveys = task.dataset.survey_rows(task.dataset.fit_scaler(task.scaling), task.drawn)
     problem = transfer_problem(surveys, task.dataset.classes)
-    opinions = first_opinions(problem, task.config.teaching or TeachingConfig(), task.seed)
+    teaching = task.config.teaching or TeachingConfig()
+    opinions = first_opinions(believed_labels(problem, teaching, task.seed), teaching, task.seed)
     return cell, area_under_roc(task, is_open, other_score(problem.without_replicates(), opinions, task.seed))
 
 

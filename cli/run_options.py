@@ -32,6 +32,16 @@ def transfer_options(
         int | None,
         typer.Option(help="Thinned light curves of each star for DVT's teachers; default: as the preset says, 1."),
     ] = None,
+    training_stars: Annotated[
+        int, typer.Option(help="Learn from a sample of so many stars where a survey has more; all are classified.")
+    ] = 200_000,
+    doubtful_labels: Annotated[
+        str | None,
+        typer.Option(
+            help="Labels of the target that the sources contradict: keep, or leave-out of what DVT learns from; "
+            "default: as the preset says, leave-out, but keep with --labels-from."
+        ),
+    ] = None,
     device: options.Device = "auto",
 ) -> "TransferOptions":
     """Return how labels are carried over."""
@@ -40,7 +50,8 @@ def transfer_options(
     return TransferOptions(
         source_labels=source_labels, classes=split_names(classes), mode=mode, preset=preset, steps=steps,  # type: ignore[arg-type]
         members=members, repeats=repeats, seed=seed, rows=split_names(rows), device=device,
-        labels_from=labels_from, replicates=replicates,
+        labels_from=labels_from, replicates=replicates, training_stars=training_stars,
+        doubtful_labels=doubtful_labels,  # type: ignore[arg-type]
     )  # fmt: skip
 
 

@@ -30,6 +30,7 @@ from lcdvt.dvt.data import TrainingData
 from lcdvt.dvt.ensemble import predict as predict_members
 from lcdvt.dvt.train import resolve_device, train
 from lcdvt.errors import DatasetError, LcdvtError
+from lcdvt.protocol.doubtful import believed_labels
 from lcdvt.protocol.draw import transfer_problem
 from lcdvt.protocol.teaching import taught_classes
 
@@ -157,7 +158,8 @@ class DVTClassifier(ClassifierMixin, BaseEstimator):
         first = int(check_random_state(self.random_state).randint(LARGEST_SEED))
         config = self._config(len(domains), len(classes))
         if config.teaching and len(rows) > 1:
-            taught = taught_classes(transfer_problem(rows, names), config.teaching, first)
+            problem = believed_labels(transfer_problem(rows, names), config.teaching, first)
+            taught = taught_classes(problem, config.teaching, first)
             rows[-1] = replace(rows[-1], y=taught)
         data = TrainingData.from_surveys(rows, names, self.members, resolve_device(self.device))
         training = train(config, data, tuple(range(first, first + self.members)))

@@ -37,12 +37,15 @@ class Row:
         Whether it needs the target's true classes, and so is no rival.
     factory
         Makes an unfitted one.
+    uses_replicates
+        Whether it learns from thinned light curves, too, as DVT's teachers do; the others see each object once.
     """
 
     training: str
     model: str
     is_upper_bound: bool
     factory: Callable[[], Baseline] | Callable[[], UpperBound]
+    uses_replicates: bool = False
 
 
 ROWS: dict[str, Row] = {
@@ -56,6 +59,9 @@ ROWS: dict[str, Row] = {
     "boosting-self-trained": Row(
         "Source + target labels, self-trained", "Gradient boosting", False, SelfTrainedBoosting
     ),
+    "boosting-self-trained-replicates": Row(
+        "Source + target labels, self-trained, replicates", "Gradient boosting", False, SelfTrainedBoosting, True
+    ),
     "forest-both": Row(
         "Source + weighted target labels", "Random forest", False, lambda: WeightedBothSurveys("forest")
     ),
@@ -65,17 +71,31 @@ ROWS: dict[str, Row] = {
 }
 
 
-def predict_target(
-    name: str, problem: TransferProblem, seed: int, target_truth: NDArray[np.integer]
-) -> NDArray[np.float64]:
-    """Fit a named row and return (target objects, classes).
+@dataclass(frozen=True)
+class FittedRow:
+    """What a row says of the target's objects, and how to ask it about others.
+
+    Parameters
+    ----------
+    probability
+        (target objects, classes).
+    predict_proba
+        The same of further rows of the target, which it has not learned from.
+    """
+
+    probability: NDArray[np.float64]
+    predict_proba: Callable[[NDArray[np.floating]], NDArray[np.float64]]
+
+
+def fit_row(name: str, problem: TransferProblem, seed: int, target_truth: NDArray[np.integer]) -> FittedRow:
+    """Fit a named row to one draw of labels.
 
     Parameters
     ----------
     name
         A key of `ROWS`.
     problem
-        The label draw.
+        The label draw, with replicates if there are any; a row that does not use them is not given them.
     seed
         The random seed of the baseline.
     target_truth
@@ -83,8 +103,18 @@ def predict_target(
     """
     if name not in ROWS:
         raise DatasetError(f"there is no row {name}: choose from {', '.join(ROWS)}.")
+    if not ROWS[name].uses_replicates:
+        problem = problem.without_replicates()
     model = ROWS[name].factory()
     if ROWS[name].is_upper_bound:
-        return model.cross_validated_proba(problem, target_truth, seed)  # type: ignore[union-attr]
+        held_out = model.cross_validated_proba(problem, target_truth, seed)  # type: ignore[union-attr]
+        return FittedRow(held_out, model.predict_proba)
     model.fit(problem, seed)  # type: ignore[union-attr]
-    return model.predict_proba(problem.target_x)  # type: ignore[union-attr]
+    return FittedRow(model.predict_proba(problem.target_x), model.predict_proba)
+
+
+def predict_target(
+    name: str, problem: TransferProblem, seed: int, target_truth: NDArray[np.integer]
+) -> NDArray[np.float64]:
+    """Return (target objects, classes) of a row that is fitted as `fit_row` does it."""
+    return fit_row(name, problem, seed, target_truth).probability

@@ -6,13 +6,14 @@ the learning rate where the text uses it for the weight of the source's task; he
 
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from lcdvt.disk.toml_config import from_table, read_table
 from lcdvt.errors import SettingsError
 
 PresetName = Literal["paper", "tied", "taught", "robust"]
 TrainingMode = Literal["supervised", "semi-supervised", "transfer", "multi-task"]
+DoubtfulLabels = Literal["keep", "leave-out"]
 
 
 @dataclass(frozen=True)
@@ -244,6 +245,9 @@ class TeachingConfig:
     replicates
         How often each star's light curve is thinned, its features being one more row for the teachers
         (`lcdvt.ingestion.replicates`).
+    doubtful_labels
+        Whether drawn labels that the sources contradict are learned from like all others, or left out
+        (`lcdvt.protocol.doubtful`).
     """
 
     folds: int = 1
@@ -254,8 +258,13 @@ class TeachingConfig:
     students: int = 2
     target_only_student: bool = True
     replicates: int = 1
+    doubtful_labels: DoubtfulLabels = "leave-out"
 
     def __post_init__(self) -> None:
+        if self.doubtful_labels not in get_args(DoubtfulLabels):
+            raise SettingsError(
+                f"doubtful_labels={self.doubtful_labels}: choose from {', '.join(get_args(DoubtfulLabels))}."
+            )
         if self.replicates < 0:
             raise SettingsError(f"replicates={self.replicates}: give 0 (none) or more.")
         if self.folds < 1 or self.students < 1 or self.self_training_rounds < 0:

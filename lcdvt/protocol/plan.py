@@ -10,15 +10,20 @@ from numpy.typing import NDArray
 
 from lcdvt.baselines.rows import DVT_ENSEMBLE, DVT_TOP, DVT_UPPER_BOUND, ROWS
 from lcdvt.dataset.dataset import UNLABELLED, Dataset
+from lcdvt.dataset.sampling import TRAINING_STARS
 from lcdvt.dataset.scaling import ScalingMethod
-from lcdvt.dvt.config import DVTConfig, TrainingMode, choose_preset
+from lcdvt.dvt.config import DoubtfulLabels, DVTConfig, TrainingMode, choose_preset
 from lcdvt.errors import SettingsError
+from lcdvt.protocol.elsewhere import StarsElsewhere
 from lcdvt.workspace.survey import StoredSurvey
 
 ALL_ROWS: Final = (DVT_UPPER_BOUND, *ROWS, DVT_TOP, DVT_ENSEMBLE)
 # They learn from labels of the target, or from nothing.
 NEED_TARGET_LABELS: Final = ("forest-target", "svm-target", "label-spreading")
 UNSUPERVISED_ROWS: Final = tuple(row for row in ALL_ROWS if row not in NEED_TARGET_LABELS)
+FEWEST_TRAINING_STARS: Final = 50
+# Without thinned light curves they are the same as rows that see each star once.
+NEED_REPLICATES: Final = tuple(name for name, row in ROWS.items() if row.uses_replicates)
 # Where there is no source, "target labels" would make a reader look for one.
 ONE_SURVEY_TRAINING: Final = {
     "forest-target": "Supervised",
@@ -77,6 +82,11 @@ class RunOptions:
         return replace(config, training=training)
 
     @property
+    def draw_seeds(self) -> range:
+        """The random seed of each draw."""
+        return range(self.seed, self.seed + self.repeats)
+
+    @property
     def preset_name(self) -> str:
         """What the run's record calls the preset."""
         return "given in Python" if isinstance(self.preset, DVTConfig) else str(self.preset)
@@ -112,6 +122,12 @@ class TransferOptions(RunOptions):
         A file of answers (`lcdvt label`): labels of the target in every draw, beside those drawn.
     replicates
         How often each star's light curve is thinned for the teachers, if not as often as the preset says.
+    training_stars
+        Of a survey with more stars a sample of so many is learned from.
+    doubtful_labels
+        What is made of drawn labels that the sources contradict, if not what the preset says. Where nothing is said,
+        labels that come with people's answers are kept: stars are asked for where the model errs, and an answer that
+        contradicts it is what it shall learn.
     """
 
     mode: TrainingMode = "multi-task"
@@ -119,9 +135,15 @@ class TransferOptions(RunOptions):
     source_labels: str = "all"
     labels_from: Path | None = None
     replicates: int | None = None
+    training_stars: int = TRAINING_STARS
+    doubtful_labels: DoubtfulLabels | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.training_stars < FEWEST_TRAINING_STARS:
+            raise SettingsError(
+                f"training_stars={self.training_stars}: too few to learn from; give {FEWEST_TRAINING_STARS} or more."
+            )
         if self.mode not in ("multi-task", "transfer"):
             raise SettingsError(
                 f"mode={self.mode}: a transfer is multi-task or transfer; `lcdvt train` has the others."
@@ -129,16 +151,25 @@ class TransferOptions(RunOptions):
 
     @property
     def config(self) -> DVTConfig:
-        """The numbers of the model, with as many replicates as were asked for."""
+        """The numbers of the model, its teachers as they were asked for."""
         config = super().config
-        if self.replicates is None:
+        wanted: dict[str, Any] = {"replicates": self.replicates, "doubtful_labels": self.doubtful_labels}
+        asked = {name: value for name, value in wanted.items() if value is not None}
+        if config.teaching is None and not asked:
             return config
         if config.teaching is None:
+            name, value = next(iter(asked.items()))
             raise SettingsError(
-                f"replicates={self.replicates}: preset {self.preset_name} has no teachers that could learn from them; "
-                "choose one that teaches (taught), or leave replicates out."
+                f"{name}={value}: preset {self.preset_name} has no teachers that could learn from them; "
+                f"choose one that teaches (taught), or leave {name} out."
             )
-        return replace(config, teaching=replace(config.teaching, replicates=self.replicates))
+        if self.labels_from is not None:
+            asked = {"doubtful_labels": "keep", **asked}
+        return replace(config, teaching=replace(config.teaching, **asked))
+
+    def describe(self, surveys: Sequence[StoredSurvey]) -> dict[str, Any]:
+        """Return what a run's `metrics.json` says of how it was made, with the limit of stars."""
+        return {**super().describe(surveys), "training_stars": self.training_stars}
 
 
 @dataclass(frozen=True)
@@ -157,6 +188,10 @@ class DrawTask:
         Rows of the table.
     seed
         The random seed of everything in the draw.
+    learned
+        The rows of the dataset that this draw learns from, where others are there for other draws; None for all.
+    elsewhere
+        The target's stars that the dataset has not; None where it has all.
     """
 
     dataset: Dataset
@@ -167,6 +202,14 @@ class DrawTask:
     seed: int
     scaling: ScalingMethod = "rank"
     device: str = "cpu"
+    learned: NDArray[np.bool_] | None = field(default=None, repr=False)
+    elsewhere: StarsElsewhere | None = field(default=None, repr=False)
+
+    def alone(self) -> "DrawTask":
+        """Return the task with the rows that it learns from, as if there were no other draw."""
+        if self.learned is None:
+            return self
+        return replace(self, dataset=self.dataset.only(self.learned), drawn=self.drawn[self.learned], learned=None)
 
     @property
     def member_seeds(self) -> tuple[int, ...]:
@@ -188,6 +231,16 @@ class DrawTask:
         """Which target objects can be scored: those whose class is known but was not drawn."""
         return (self.truth != UNLABELLED) & (self.drawn[self.dataset.rows_of(self.target)] == UNLABELLED)
 
+    @property
+    def target_ids(self) -> NDArray[np.object_]:
+        """The target's objects in the dataset."""
+        return self.dataset.object_ids[self.dataset.rows_of(self.target)]
+
+    @property
+    def is_scored_elsewhere(self) -> bool:
+        """Whether stars that the dataset has not can be scored: no label of theirs is drawn."""
+        return self.elsewhere is not None and self.elsewhere.labelled > int((self.truth != UNLABELLED).sum())
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -203,21 +256,27 @@ class Plan:
         One for each draw; the first one's ensemble is kept to classify new stars.
     settings
         What `metrics.json` says of how the run was made.
+    class_mix
+        Labelled stars of each class in the survey to classify.
     folds
         Whether draws hold out folds.
     left_out
         Classes that the surveys have, and that the run does not tell apart.
     answers
         How many labels of each class people gave; they are in every draw.
+    sample_sizes
+        Surveys of which not all stars are learned from: how many of how many.
     """
 
     surveys: tuple[StoredSurvey, ...]
     dataset: Dataset = field(repr=False)
     tasks: tuple[DrawTask, ...] = field(repr=False)
     settings: Mapping[str, Any]
+    class_mix: Mapping[str, int]
     folds: bool = False
     left_out: tuple[str, ...] = ()
     answers: Mapping[str, int] = field(default_factory=dict)
+    sample_sizes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
 def draw_tasks(

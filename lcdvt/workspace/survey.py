@@ -10,7 +10,16 @@ from lcdvt.catalogs.survey_toml import survey_from_file
 from lcdvt.disk.limited_text import read_json_object
 from lcdvt.errors import WorkspaceError, first_line
 from lcdvt.names import LABEL, OBJECT_ID, PERIOD
-from lcdvt.workspace.folder import PARTS, SurveyFolder, cut_files, ingested_surveys, read_part, workspace_folder
+from lcdvt.workspace.folder import (
+    PARTS,
+    REBUILD,
+    SurveyFolder,
+    cut_files,
+    ingested_surveys,
+    part_name,
+    read_part,
+    workspace_folder,
+)
 from lcdvt.workspace.light_curve import LightCurve
 
 if TYPE_CHECKING:
@@ -36,6 +45,23 @@ def open_survey(name: str, data: str | Path | None = None) -> "StoredSurvey":
             f"input; `lcdvt verify {name}` lists all that is wrong."
         )
     return StoredSurvey(name, folder, survey_from_file(folder.survey_toml))
+
+
+@dataclass(frozen=True)
+class FeaturePart:
+    """The stars of one part of features, before their features are read.
+
+    Parameters
+    ----------
+    path
+        The part.
+    object_ids, labels
+        Its stars in their order, and their classes; None for a star without a label.
+    """
+
+    path: Path
+    object_ids: list[str]
+    labels: list[str | None]
 
 
 @dataclass(frozen=True)
@@ -94,46 +120,74 @@ class StoredSurvey:
             raise WorkspaceError(f"survey {self.name!r} has no features: run `lcdvt extract {self.name}`.")
         return read_part(self.folder.features).to_pandas()
 
+    def count_objects(self) -> int:
+        """Return how many objects there are, without reading them."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            return int(pq.read_metadata(self.folder.objects).num_rows)
+        except (pa.ArrowException, OSError) as error:
+            raise WorkspaceError(f"{self.folder.objects} is damaged ({first_line(error)}): {REBUILD}.") from error
+
+    def feature_parts(self) -> "Iterator[FeaturePart]":
+        """Yield the stars that have features and their labels, part by part: never all of them in memory."""
+        from lcdvt.workspace.objects import PART, objects_by_part
+
+        for number, objects in objects_by_part(self.folder.objects, [OBJECT_ID, LABEL, PART]):
+            path = self.folder.features / part_name(number)
+            if path.is_file():
+                labels = dict(zip(objects[OBJECT_ID].to_pylist(), objects[LABEL].to_pylist(), strict=True))
+                object_ids = read_part(path, [OBJECT_ID])[OBJECT_ID].to_pylist()
+                yield FeaturePart(path, object_ids, [labels.get(object_id) for object_id in object_ids])
+
     def light_curve(self, object_id: str) -> LightCurve:
         """Return one star: `.plot()` shows it, `.fold().plot()` by phase, `.epochs` are its numbers."""
-        found = self._rows_of(self.epochs, object_id)
+        from lcdvt.workspace.objects import PART
+
+        # The objects table knows the part: of ten thousand parts, one is opened.
+        part = self._value_of(self.folder.objects, object_id, PART)
+        if part is None:
+            raise WorkspaceError(f"survey {self.name!r} has no object {object_id!r}.")
+        found = self._rows_of(self.folder.epochs / part_name(part), object_id)
         if found.empty:
             raise WorkspaceError(f"survey {self.name!r} has no object {object_id!r}.")
         return LightCurve(
             object_id=object_id,
             survey=self.name,
             epochs=found,
-            limits=self._rows_of(self.limits, object_id),
+            limits=self._limits_of(part, object_id),
             nanometres=self.survey.nanometres,
-            period=self._value_of(self.folder.features, object_id, PERIOD),
+            period=self._value_of(self.folder.features / part_name(part), object_id, PERIOD),
             label=self._value_of(self.folder.objects, object_id, LABEL),
             time_scale=self.survey.time.stored_scale,
             flux_unit=self.survey.flux_unit,
             citation=self.survey.citation,
         )
 
-    def _rows_of(self, rows: "pds.Dataset", object_id: str) -> "pd.DataFrame":
-        """Return one star's epochs or upper limits."""
-        import pyarrow as pa
+    def _limits_of(self, part: int, object_id: str) -> "pd.DataFrame":
+        """Return one star's upper limits; a part without any has no file."""
+        from lcdvt.epochs.limits import LIMITS_SCHEMA
+
+        path = self.folder.limits / part_name(part)
+        if path.exists():
+            return self._rows_of(path, object_id)
+        return LIMITS_SCHEMA.empty_table().to_pandas().drop(columns=OBJECT_ID)
+
+    def _rows_of(self, path: Path, object_id: str) -> "pd.DataFrame":
+        """Return one star's rows of a part of epochs or upper limits."""
         import pyarrow.compute as pc
 
-        try:
-            found = rows.to_table(filter=pc.field(OBJECT_ID) == object_id)
-        except (pa.ArrowException, OSError) as error:
-            raise WorkspaceError(
-                f"survey {self.name!r} is damaged ({first_line(error)}): `lcdvt verify {self.name}` says where, and "
-                "what to do."
-            ) from error
-        return found.to_pandas().drop(columns=OBJECT_ID)
+        rows = read_part(path, remedy=f"`lcdvt verify {self.name}` says what to do")
+        return rows.filter(pc.equal(rows[OBJECT_ID], object_id)).to_pandas().drop(columns=OBJECT_ID)
 
     def _value_of(self, place: Path, object_id: str, column: str) -> Any:
-        """Return one value of one star from the objects or the features; None where there is none."""
+        """Return one value of one star from the objects or a part of features; None where there is none."""
         import pandas as pd
         import pyarrow.compute as pc
         import pyarrow.dataset as pds
 
-        parts = [str(part) for part in sorted(place.glob(PARTS))] if place.is_dir() else [str(place)]
-        table = pds.dataset(parts, format="parquet") if parts and Path(parts[0]).is_file() else None
+        table = pds.dataset(place, format="parquet") if place.is_file() else None
         if table is None or column not in table.schema.names:
             return None
         values = table.to_table(columns=[column], filter=pc.field(OBJECT_ID) == object_id)[column].to_pylist()

@@ -7,11 +7,12 @@ import pytest
 from helpers.baseline_problems import shifted
 
 from lcdvt.baselines.problem import TransferProblem
-from lcdvt.baselines.rows import DVT_ENSEMBLE, DVT_TOP
+from lcdvt.baselines.rows import DVT_ENSEMBLE, DVT_TOP, ROWS
 from lcdvt.baselines.self_training import SelfTrainedBoosting, confident_classes, product_of_experts
 from lcdvt.dataset.dataset import Dataset, SurveyRows
 from lcdvt.dvt.config import TeachingConfig, preset
 from lcdvt.errors import SettingsError
+from lcdvt.protocol.doubtful import doubtful_labels
 from lcdvt.protocol.draw import run_draw, transfer_problem
 from lcdvt.protocol.novelty import other_score
 from lcdvt.protocol.plan import DrawTask
@@ -145,10 +146,31 @@ def test_few_stars_and_missing_features_are_ranked_too(objects):
     assert np.allclose(np.sort(score), np.linspace(0, 1, objects))
 
 
+def with_wrong_label():
+    """Return a problem one of whose drawn labels is wrong, so that it is doubted, and the truth."""
+    problem, truth = shifted(labels_per_class=8, missing=0.0, source_objects=400)
+    wrong = problem.target_y.copy()
+    wrong[np.flatnonzero(wrong == 3)[2]] = 0
+    return replace(problem, target_y=wrong), truth
+
+
+def test_doubtful_labels_are_left_out_for_dvt_alone():
+    problem, truth = with_wrong_label()
+    rivals = ("boosting-both", "forest-target", "boosting-self-trained-replicates")
+    doubting = taught_task(problem, truth, (*rivals, DVT_ENSEMBLE))
+    believing = replace(
+        doubting, config=replace(doubting.config, teaching=replace(QUICK_TEACHING, doubtful_labels="keep"))
+    )
+    left_out, kept = run_draw(doubting), run_draw(believing)
+    for rival in rivals:
+        assert np.array_equal(left_out.probabilities[rival], kept.probabilities[rival])
+    assert not np.array_equal(left_out.probability, kept.probability)
+
+
 def test_labels_outside_the_draw_change_no_probability():
-    problem, truth = shifted()
-    rows = ("boosting-both", "boosting-self-trained", "forest-both", "forest-target", "gmm-transfer", "svm-target",
-            "label-spreading", "coral-forest", "forest-source", DVT_TOP, DVT_ENSEMBLE)  # fmt: skip
+    problem, truth = with_wrong_label()
+    assert doubtful_labels(problem, seed=5).any(), "a drawn label is doubted, and that is covered too"
+    rows = (*(name for name, row in ROWS.items() if not row.is_upper_bound), DVT_TOP, DVT_ENSEMBLE)
     hidden = np.flatnonzero(problem.target_y == -1)
     permuted = truth.copy()
     permuted[hidden] = np.random.default_rng(0).permutation(truth[hidden])
@@ -161,15 +183,20 @@ def test_labels_outside_the_draw_change_no_probability():
     assert honest.outcomes[DVT_ENSEMBLE].score.macro_f1 != other.outcomes[DVT_ENSEMBLE].score.macro_f1
 
 
-def test_replicates_are_for_the_teachers_alone():
+def test_replicates_are_for_the_teachers_and_the_rival_that_is_named_after_them():
     problem, truth = shifted()
-    rows = ("boosting-both", "forest-target", DVT_ENSEMBLE)
+    rows = ("boosting-both", "forest-target", "boosting-self-trained", "boosting-self-trained-replicates", DVT_ENSEMBLE)
     task = taught_task(problem, truth, rows)
     plain = run_draw(replace(task, dataset=replace(task.dataset, replicates=None)))
     taught = run_draw(task)
-    for rival in ("boosting-both", "forest-target"):
+    for rival in ("boosting-both", "forest-target", "boosting-self-trained"):
         assert np.array_equal(plain.probabilities[rival], taught.probabilities[rival])
     assert not np.array_equal(plain.probability, taught.probability)
+    twice = taught.probabilities["boosting-self-trained-replicates"]
+    assert not np.array_equal(taught.probabilities["boosting-self-trained"], twice)
+    assert np.array_equal(
+        plain.probabilities["boosting-self-trained"], plain.probabilities["boosting-self-trained-replicates"]
+    ), "without replicates the two are the same"
 
 
 def test_a_star_and_its_replicates_are_learned_from_together_and_what_was_not_made_is_left_out():

@@ -57,6 +57,9 @@ def test_teachers_learn_from_replicates_which_are_kept_in_the_workspace(result, 
     assert not without.predictions().filter(like="p_").equals(result.predictions().filter(like="p_"))
     rival = [next(row for row in run.table().scores if row.name == "forest-target") for run in (without, result)]
     assert rival[0].draws[0] == rival[1].draws[0], "rivals learn from the survey's features as they are"
+    with pytest.raises(SettingsError, match="rows=boosting-self-trained-replicates: there is no such row"):
+        rows = ["boosting-self-trained-replicates"]
+        lcdvt.transfer("old", "new", data=data, name="once", replicates=0, **{**QUICK, "rows": rows})
     with pytest.raises(SettingsError, match="replicates=1: preset tied has no teachers"):
         lcdvt.transfer("old", "new", data=data, name="tied", preset="tied", replicates=1, **QUICK)
     with pytest.raises(SettingsError, match="replicates=-1"):

@@ -1,0 +1,95 @@
+"""Drawn labels that the sources contradict: who is doubted, who is not, and what DVT learns in their place."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers.baseline_problems import shifted
+
+from lcdvt.baselines.problem import TransferProblem
+from lcdvt.dvt.config import TeachingConfig
+from lcdvt.errors import SettingsError
+from lcdvt.protocol.doubtful import believed_labels, doubtful_labels
+from lcdvt.protocol.plan import TransferOptions
+from lcdvt.protocol.teaching import taught_classes
+
+
+def with_wrong_label() -> tuple[TransferProblem, int]:
+    """Return a problem with eight labels of each class, one of them wrong, and the star that has it."""
+    problem, _ = shifted(labels_per_class=8, missing=0.0, source_objects=400)
+    star = int(np.flatnonzero(problem.target_y == 3)[2])
+    target_y = problem.target_y.copy()
+    target_y[star] = 0
+    return replace(problem, target_y=target_y), star
+
+
+def test_the_wrong_label_among_right_ones_is_found_and_left_out():
+    problem, star = with_wrong_label()
+    doubtful = doubtful_labels(problem, seed=0)
+    assert np.flatnonzero(doubtful).tolist() == [star]
+    assert np.array_equal(doubtful, doubtful_labels(problem, seed=0))
+    assert believed_labels(problem, TeachingConfig(doubtful_labels="keep"), seed=0) is problem
+    left = believed_labels(problem, TeachingConfig(), seed=0)
+    assert left.target_y[star] == -1
+    assert np.array_equal(np.delete(left.target_y, star), np.delete(problem.target_y, star))
+
+
+def test_right_labels_are_left_as_they_are():
+    problem, _ = shifted(labels_per_class=8, missing=0.0, source_objects=400)
+    assert believed_labels(problem, TeachingConfig(), seed=0) is problem
+
+
+def test_sources_that_do_not_know_the_target_doubt_nothing():
+    problem, _ = with_wrong_label()
+    source_y = np.random.default_rng(0).permutation(problem.source_y)
+    assert not doubtful_labels(replace(problem, source_y=source_y), seed=0).any()
+
+
+def test_a_class_that_no_source_knows_is_not_doubted():
+    problem, _ = with_wrong_label()
+    unknown = replace(problem, source_y=np.where(problem.source_y == 1, -1, problem.source_y))
+    assert not doubtful_labels(unknown, seed=0)[problem.target_y == 1].any()
+    nothing = replace(problem, source_y=np.full_like(problem.source_y, -1))
+    assert not doubtful_labels(nothing, seed=0).any()
+    unlabelled = replace(problem, target_y=np.full_like(problem.target_y, -1))
+    assert not doubtful_labels(unlabelled, seed=0).any()
+
+
+def test_a_class_keeps_its_labels_if_every_one_of_them_is_contradicted():
+    problem, truth = shifted(labels_per_class=8, missing=0.0, source_objects=400)
+    target_y = np.where(problem.target_y == 2, -1, problem.target_y)
+    wrong = np.flatnonzero((truth == 3) & (target_y == -1))[:2]
+    target_y[wrong] = 2
+    assert not doubtful_labels(replace(problem, target_y=target_y), seed=0)[wrong].any()
+    target_y[np.flatnonzero(truth == 2)[:6]] = 2
+    assert doubtful_labels(replace(problem, target_y=target_y), seed=0)[wrong].all()
+
+
+def test_a_doubted_star_is_taught_what_the_trees_say():
+    problem, star = with_wrong_label()
+    quick = TeachingConfig(students=1)
+    assert taught_classes(problem, quick, seed=0)[star] == 0
+    left = believed_labels(problem, TeachingConfig(), seed=0)
+    taught = taught_classes(left, quick, seed=0)
+    assert taught[star] == 3
+    believed = left.target_y != -1
+    assert (taught[believed] == problem.target_y[believed]).all()
+
+
+def test_the_option_reaches_the_teachers_and_a_wrong_one_is_refused():
+    assert TransferOptions().config.teaching.doubtful_labels == "leave-out"
+    assert TransferOptions(doubtful_labels="keep").config.teaching.doubtful_labels == "keep"
+    assert TransferOptions(doubtful_labels="keep", replicates=2).config.teaching.replicates == 2
+    with pytest.raises(SettingsError, match="doubtful_labels=drop: choose from keep, leave-out"):
+        _ = TransferOptions(doubtful_labels="drop").config
+    with pytest.raises(SettingsError, match="doubtful_labels=keep: preset tied has no teachers"):
+        _ = TransferOptions(doubtful_labels="keep", preset="tied").config
+
+
+def test_what_people_answered_is_not_doubted_unless_asked_for():
+    answers = Path("answers.csv")
+    assert TransferOptions(labels_from=answers).config.teaching.doubtful_labels == "keep"
+    asked = TransferOptions(labels_from=answers, doubtful_labels="leave-out")
+    assert asked.config.teaching.doubtful_labels == "leave-out"
+    assert TransferOptions(labels_from=answers, preset="tied").config.teaching is None
