@@ -5,7 +5,7 @@ They are no epochs: they are kept in a table of their own, which nothing that co
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -75,12 +75,26 @@ def sorted_limits(
     band_rank
         For each band its place in the order of the bands' names.
     """
-    order = np.lexsort((mag_limit, mjd, band_rank[band], of_object))
-    is_new = np.ones(order.size, dtype=bool)
-    ordered = (column[order] for column in (of_object, band, mjd, mag_limit))
-    is_new[1:] = np.any([column[1:] != column[:-1] for column in ordered], axis=0)
-    chosen = order[is_new]
+    keys = (of_object, band_rank[band], mjd, mag_limit)
+    is_before, is_same = _compared(keys)
+    if is_before.all():  # most files are in order
+        return UpperLimits(of_object, band, mjd, mag_limit)
+    order = np.arange(mjd.size)
+    if not (is_before | is_same).all():
+        order = np.lexsort(keys[::-1])
+        _, is_same = _compared(tuple(key[order] for key in keys))
+    chosen = order[np.concatenate(([True], ~is_same))]
     return UpperLimits(of_object[chosen], band[chosen], mjd[chosen], mag_limit[chosen])
+
+
+def _compared(keys: tuple[NDArray[Any], ...]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Say of each row but the last whether it comes before the next by these keys, and whether it is the same."""
+    size = max(keys[0].size - 1, 0)
+    is_before, is_same = np.zeros(size, dtype=bool), np.ones(size, dtype=bool)
+    for key in keys:
+        is_before |= is_same & (key[:-1] < key[1:])
+        is_same &= key[:-1] == key[1:]
+    return is_before, is_same
 
 
 def limits_metadata(survey: Survey) -> dict[str, str]:
