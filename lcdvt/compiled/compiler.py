@@ -5,9 +5,11 @@ the types of every single addition anew, and makes machine code of each function
 then compiled a second time within the kernel. Kernels have none of these things and need none of this. The steps that
 are left are numba's own, in its own order, so that the same program comes out; `benchmarks/start.py --functions` prints
 what each function costs.
+
+These are numba's inner parts, which another version may have changed: `kernel.py` lists the versions it was tried with,
+and leaves all others their own way.
 """
 
-import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -22,6 +24,8 @@ from numba.core.compiler_machinery import FunctionPass, PassManager, register_pa
 from numba.core.ir_utils import build_definitions
 from numba.core.lowering import Lower
 from numba.np.arrayobj import load_item, store_item
+
+from lcdvt.compiled.collecting import no_collecting
 
 # Their types leave out what is used here.
 _TUPLE: Final[Any] = types.BaseTuple
@@ -72,18 +76,6 @@ def _remembering() -> Iterator[None]:
         yield
     finally:
         _OPERATION.get_call_type = find
-
-
-@contextmanager
-def no_collecting() -> Iterator[None]:
-    """Look for no objects that nobody holds: of the many that a compiler makes, nearly all are needed to its end."""
-    was_collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_collecting:
-            gc.enable()
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)

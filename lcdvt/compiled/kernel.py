@@ -16,7 +16,6 @@ import numba
 from numba.core.compiler import Compiler
 
 from lcdvt.compiled.cache import kernels_folder
-from lcdvt.compiled.compiler import KernelCompiler, PartCompiler
 
 Function = Callable[..., Any]
 
@@ -28,6 +27,20 @@ REORDERED_SUMS: Final = {"reassoc", "contract", "arcp", "nsz"}
 KERNELS: Final[list[Any]] = []
 """All kernels of the modules that were imported."""
 
+SHORTENED: Final = ("0.68",)
+"""Versions of numba that the shorter way through its compiler was tried with."""
+
+
+def _compilers() -> tuple[type, type]:
+    """Return who compiles kernels and who compiles their parts."""
+    if numba.__version__.rpartition(".")[0] not in SHORTENED:
+        return Compiler, Compiler
+    from lcdvt.compiled.compiler import KernelCompiler, PartCompiler
+
+    return KernelCompiler, PartCompiler
+
+
+_OF_KERNELS, _OF_PARTS = _compilers()
 # Their types leave out what is used here.
 _njit: Final[Any] = numba.njit
 _config: Final[Any] = numba.config
@@ -36,9 +49,9 @@ _LEAN: Final[dict[str, Any]] = {
     "error_model": "numpy",
     "no_cfunc_wrapper": True,
     "_nrt": False,
-    "pipeline_class": KernelCompiler,
+    "pipeline_class": _OF_KERNELS,
 }
-_PART: Final[dict[str, Any]] = {**_LEAN, "no_cpython_wrapper": True, "pipeline_class": PartCompiler}
+_PART: Final[dict[str, Any]] = {**_LEAN, "no_cpython_wrapper": True, "pipeline_class": _OF_PARTS}
 # Array expressions, too, are for numba's own compiler.
 _MAKES_ARRAYS: Final[dict[str, Any]] = {"_nrt": True, "pipeline_class": Compiler}
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from lcdvt.compiled.cache import is_complete, mark_complete
-from lcdvt.compiled.compiler import no_collecting
+from lcdvt.compiled.collecting import no_collecting
 from lcdvt.features.config import FeatureConfig
 from lcdvt.features.extraction import extract_table
 from lcdvt.features.spec import DEFAULT_FEATURES

@@ -1,13 +1,19 @@
 """The shorter way through numba's compiler gives what Python gives, and leaves other people's functions alone."""
 
 import gc
+import json
+import os
+import subprocess
+import sys
 
 import numba
 import numpy as np
+import pandas as pd
 import pytest
 from numba.core import types
 
-from lcdvt.compiled.compiler import KernelCompiler, PartCompiler, no_collecting
+from lcdvt.compiled.collecting import no_collecting
+from lcdvt.compiled.compiler import KernelCompiler, PartCompiler
 
 FEW, MANY = 3, 7
 OPTIONS = {"error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False}
@@ -95,3 +101,43 @@ def test_nothing_is_left_behind():
             assert not gc.isenabled()
         assert not gc.isenabled()
     assert gc.isenabled()
+
+
+STARS = """
+import json, sys
+import numba
+
+if sys.argv[1] != "as it is":
+    numba.__version__ = sys.argv[1]
+import numpy as np
+import pandas as pd
+
+import lcdvt
+from lcdvt.compiled.kernel import KERNELS
+
+rng = np.random.default_rng(1)
+bands = []
+for star in range(3):
+    for band in "BR":
+        mjd = np.sort(rng.uniform(0, 300, 150))
+        mag = 15 + star / 2 * np.sin(2 * np.pi * mjd / (0.6 + star)) + rng.normal(0, 0.05, 150)
+        bands.append(pd.DataFrame({"object_id": f"s{star}", "band": band, "mjd": mjd, "mag": mag, "mag_err": 0.05}))
+features = lcdvt.extract(pd.concat(bands), jobs=1, period_range=(0.2, 100))
+ways = {each.targetoptions.get("pipeline_class", each._compiler.pipeline_class).__name__ for each in KERNELS}
+print(json.dumps({"ways": sorted(ways), "features": features.drop(columns="object_id").fillna(-99).to_dict("list")}))
+"""
+
+
+@pytest.mark.slow
+def test_another_numba_goes_its_own_way_and_finds_the_same_features(tmp_path):
+    found = {}
+    for version in ("as it is", "99.0.0"):
+        environment = os.environ | {"LCDVT_CACHE": str(tmp_path / version)}
+        command = [sys.executable, "-c", STARS, version]
+        answer = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+        found[version] = json.loads(answer.stdout.splitlines()[-1])
+    assert "KernelCompiler" in found["as it is"]["ways"]
+    assert found["99.0.0"]["ways"] == ["Compiler"]
+    short, plain = (pd.DataFrame(each["features"]) for each in found.values())
+    # what is left is the order in which SIMD sums add up
+    pd.testing.assert_frame_equal(short, plain, rtol=1e-8, atol=1e-10)
