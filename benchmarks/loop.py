@@ -197,7 +197,7 @@ def one_seed(
     if not (folder / "suggest" / "runs" / "base").exists():
         lcdvt.transfer(
             sources, target, str(first), preset=arguments.preset, members=arguments.members, repeats=1, rows=[],
-            seed=seed, jobs=1, data=folder / "suggest", name="base",
+            seed=seed, jobs=1, data=folder / "suggest", name="base", classes=sorted(set(truth)),
         )  # fmt: skip
     copy_whole(folder / "suggest", folder / "random")
     start = lcdvt.open_run("base", folder / "suggest")
