@@ -3,7 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= 2
 
-PIP := $(BIN)/pip install --quiet --disable-pip-version-check
+# Python compiles what is imported when it is: all files of torch and SciPy would take most of a minute, and few are used.
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile
 INSTALL := $(PIP) -c constraints.txt -e
 # Only files whose SHA-256 is known. torch is not among them, for its build is the machine's choice: it comes with INSTALL.
 KNOWN := $(PIP) --require-hashes --no-deps -r

@@ -33,7 +33,7 @@ from lcdvt.parallel.executors import EVERY_CORE, Workers, run_batches
 from lcdvt.protocol.carry_out import draw_identity
 from lcdvt.protocol.draw import run_draw
 from lcdvt.protocol.plan import DrawTask
-from lcdvt.protocol.transfer import put_together, thin_light_curves
+from lcdvt.protocol.stars import put_together, thin_light_curves
 from lcdvt.workspace.survey import open_survey
 
 FIRST_SEED = 100

@@ -47,8 +47,8 @@ from lcdvt.ingestion.ingest import ingest
 from lcdvt.protocol.carry_out import draw_identity
 from lcdvt.protocol.draw import transfer_problem
 from lcdvt.protocol.plan import DrawTask
+from lcdvt.protocol.stars import put_together
 from lcdvt.protocol.teaching import taught_classes
-from lcdvt.protocol.transfer import put_together
 from lcdvt.results.suggest_rule import Opinions, choose_stars
 from lcdvt.workspace.survey import open_survey
 

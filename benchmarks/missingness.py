@@ -31,7 +31,7 @@ from lcdvt.features.spec import DEFAULT_FEATURES
 from lcdvt.parallel.executors import Workers, run_batches
 from lcdvt.protocol.draw import run_draw, transfer_problem
 from lcdvt.protocol.plan import DrawTask
-from lcdvt.protocol.transfer import put_together
+from lcdvt.protocol.stars import put_together
 from lcdvt.workspace.survey import open_survey
 
 FIRST_SEED = 100

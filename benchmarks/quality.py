@@ -54,8 +54,8 @@ from lcdvt.protocol.doubtful import believed_labels
 from lcdvt.protocol.draw import run_draw, transfer_problem
 from lcdvt.protocol.novelty import other_score
 from lcdvt.protocol.plan import DrawTask
+from lcdvt.protocol.stars import put_together, thin_light_curves
 from lcdvt.protocol.teaching import first_opinions
-from lcdvt.protocol.transfer import put_together, thin_light_curves
 from lcdvt.results.draw_record import RowOutcome
 from lcdvt.workspace.survey import open_survey
 

@@ -17,12 +17,15 @@ PROBLEMS_SHOWN = 10
 def print_run(result: "Run", json_file: Path | None = None) -> None:
     """Print a run's table and what to do with the run; write the table's numbers where a file is wanted."""
     from lcdvt.tables.formats import to_rich
+    from lcdvt.tables.table import sample_sentence
 
     for problem in result.problems():
         err.print(f"lcdvt: {problem}", style="yellow")
     table = result.table()
     if table is None:
         out.print("Every label is in use: there is nothing left to score on.")
+        if sizes := result.settings().get("sample_sizes"):
+            out.print(sample_sentence(sizes, result.target, result.settings()["seed"]))  # type: ignore[arg-type]
     else:
         out.print(to_rich(table))
     if json_file:

@@ -39,6 +39,9 @@ def transfer_options(
             "default: as the preset says, leave-out, but keep with --labels-from."
         ),
     ] = None,
+    training_stars: Annotated[
+        int, typer.Option(help="Learn from a sample of so many stars where a survey has more; all are classified.")
+    ] = 200_000,
     device: options.Device = "auto",
 ) -> "TransferOptions":
     """Return how labels are carried over."""
@@ -48,6 +51,7 @@ def transfer_options(
         source_labels=source_labels, classes=split_names(classes), mode=mode, preset=preset, steps=steps,  # type: ignore[arg-type]
         members=members, repeats=repeats, seed=seed, rows=split_names(rows), device=device,
         labels_from=labels_from, replicates=replicates, doubtful_labels=doubtful_labels,  # type: ignore[arg-type]
+        training_stars=training_stars,
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ OPTIONS: Final = (
     "augment catalog classes clean dask data device doubtful_labels engine features force format html jobs "
     "join_ids join_radius labels labels_from like match_radius members merge mode n name noise objects "
     "only_answers out per_class period_range port preset repair repeats replicates retrain rows run scaling score "
-    "seed source source_labels steps survey target trials unlabelled update way who years"
+    "seed source source_labels steps survey target training_stars trials unlabelled update way who years"
 ).split()
 _OPTION: Final = re.compile(rf"(?<![\w.`=/-])({'|'.join(OPTIONS)})=(True\b)?")
 

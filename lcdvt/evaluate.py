@@ -94,7 +94,11 @@ def f1_by_class(truth: NDArray[np.integer], predicted: NDArray[np.integer], n_cl
 
     An object given to a class that the target lacks still counts against the class it belongs to.
     """
-    counts = confusion_matrix(truth, predicted, n_classes)
+    return f1_of_counts(confusion_matrix(truth, predicted, n_classes))
+
+
+def f1_of_counts(counts: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Return F1 of each class from (true class, predicted class) counts, NaN for classes that no object really has."""
     really, given = counts.sum(axis=1), counts.sum(axis=0)
     return np.where(really > 0, 2 * np.diagonal(counts) / np.maximum(really + given, 1), np.nan)
 
@@ -169,11 +173,27 @@ def score(
     if not np.isfinite(proba[counted]).all():
         raise DatasetError("a probability is not a number: look for missing features that the model cannot take.")
     truth, proba = truth[counted], proba[counted]
-    f1 = f1_by_class(truth, proba.argmax(axis=1), len(classes))
+    counts = confusion_matrix(truth, proba.argmax(axis=1), len(classes))
+    return score_of_counts(counts, reliability(truth, proba), classes)
+
+
+def score_of_counts(counts: NDArray[np.integer], bins: ReliabilityBins, classes: tuple[str, ...]) -> Score:
+    """Return the score of objects that were counted before, without their probabilities.
+
+    Parameters
+    ----------
+    counts
+        (true class, predicted class).
+    bins
+        How often their predictions of a given confidence were right.
+    classes
+        Names of the class numbers.
+    """
+    f1 = f1_of_counts(counts)
     return Score(
         {name: float(value) for name, value in zip(classes, f1, strict=True) if not np.isnan(value)},
         float(np.nanmean(f1)),
-        expected_calibration_error(truth, proba),
+        bins.expected_calibration_error,
     )
 
 

@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, Final
 
 from lcdvt.catalogs.reading.file_list import FileList, InputFile, is_archive_name
 from lcdvt.catalogs.reading.hats_folder import hats_partitions
+from lcdvt.disk.checksums import checksum
 from lcdvt.errors import InputFileError
 
 MEMBER_SEPARATOR: Final = "::"
@@ -154,8 +155,16 @@ def readable(name: str) -> Iterator[None]:
         raise InputFileError(f"{name} cannot be read: {error.strerror or error}.") from error
 
 
-def read_whole(name: str) -> bytes:
-    """Read one star's file, decompressed; a file no star can fill is refused."""
+def read_whole(name: str, checksums: dict[str, str] | None = None) -> bytes:
+    """Read one star's file, decompressed; a file no star can fill is refused.
+
+    Parameters
+    ----------
+    name
+        The file.
+    checksums
+        Gets that of the file's bytes, which need not be read again for it.
+    """
     try:
         handle = os.open(name, os.O_RDONLY | os.O_CLOEXEC)  # a file object costs more than reading a small file
         try:
@@ -171,6 +180,8 @@ def read_whole(name: str) -> bytes:
     except OSError:
         with readable(name):  # the sentence for what went wrong
             raise
+    if checksums is not None:
+        checksums[name] = checksum(content)
     return decompressed(content, name)
 
 

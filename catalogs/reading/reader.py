@@ -34,9 +34,19 @@ class Piece(NamedTuple):
         return printable(self.name)
 
 
-def read_pieces(survey: Survey, pieces: Iterable[Piece]) -> RawCurves:
-    """Read the light curves of some pieces; what cannot be read is a sentence in `problems`."""
-    return join_curves(_readings(survey, pieces))
+def read_pieces(survey: Survey, pieces: Iterable[Piece], checksums: dict[str, str] | None = None) -> RawCurves:
+    """Read the light curves of some pieces; what cannot be read is a sentence in `problems`.
+
+    Parameters
+    ----------
+    survey
+        What the pieces are of.
+    pieces
+        What to read.
+    checksums
+        Gets the checksum of each file that was read from disk, by its name.
+    """
+    return join_curves(_readings(survey, pieces, {} if checksums is None else checksums))
 
 
 def read_file(survey: Survey, content: bytes, name: str) -> RawCurves:
@@ -44,12 +54,12 @@ def read_file(survey: Survey, content: bytes, name: str) -> RawCurves:
     return read_pieces(survey, [Piece(name, content=content)])
 
 
-def _readings(survey: Survey, pieces: Iterable[Piece]) -> Iterator[RawCurves]:
+def _readings(survey: Survey, pieces: Iterable[Piece], checksums: dict[str, str]) -> Iterator[RawCurves]:
     """Read piece by piece, but neighbouring text files that are laid out alike all at once."""
     together: list[TextFile] = []
     size = 0
     for piece in pieces:
-        opened = _opened(survey, piece)
+        opened = _opened(survey, piece, checksums)
         text = opened if isinstance(opened, TextFile) else None
         if together and not (text and text.is_like(together[-1]) and size < READ_TOGETHER_BYTES):
             yield read_texts(survey, together)
@@ -63,7 +73,7 @@ def _readings(survey: Survey, pieces: Iterable[Piece]) -> Iterator[RawCurves]:
         yield read_texts(survey, together)
 
 
-def _opened(survey: Survey, piece: Piece) -> TextFile | RawCurves:
+def _opened(survey: Survey, piece: Piece, checksums: dict[str, str]) -> TextFile | RawCurves:
     """Return a text file's content with its format, or what another piece holds."""
     if piece.problem:
         return no_curves(printable(piece.problem))
@@ -73,7 +83,7 @@ def _opened(survey: Survey, piece: Piece) -> TextFile | RawCurves:
             from lcdvt.catalogs.reading.tables import curves_from_table
 
             return curves_from_table(survey, piece.match, piece.table, name)
-        content = read_whole(piece.name) if piece.on_disk else piece.content
+        content = read_whole(piece.name, checksums) if piece.on_disk else piece.content
         head = content[:HEAD_BYTES]
         table = peek(head, content) if survey.has_tables and not piece.match else None
         match = piece.match or match_survey(survey, name, head, table)

@@ -57,12 +57,13 @@ class ForestOnOneSurvey:
         return self._proba(x)
 
 
-@dataclass(frozen=True)
 class ForestUpperBound:
     """A forest on all target labels, scored by stratified cross-validation."""
 
-    config: ForestConfig = ForestConfig()
-    folds: int = 5
+    def __init__(self, config: ForestConfig | None = None, folds: int = 5) -> None:
+        self.config = config or ForestConfig()
+        self.folds = folds
+        self._models: list[ClassProbabilities]
 
     def cross_validated_proba(
         self, problem: TransferProblem, target_truth: NDArray[np.integer], seed: int
@@ -75,6 +76,7 @@ class ForestUpperBound:
         unknown = fold < 0
         proba = np.zeros((len(problem.target_x), len(problem.classes)))
         used = np.unique(fold[~unknown])
+        self._models = []
         for number in used:
             # with a single object in all there is no other to learn from, and fit_classes says so
             learn = ~unknown & (fold != number)
@@ -84,4 +86,9 @@ class ForestUpperBound:
             held_out = fold == number
             proba[held_out] = model(problem.target_x[held_out])
             proba[unknown] += model(problem.target_x[unknown]) / len(used)
+            self._models.append(model)
         return proba
+
+    def predict_proba(self, x: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Return what the folds' forests say of other objects on average: none of them has learned from these."""
+        return np.mean([model(x) for model in self._models], axis=0)

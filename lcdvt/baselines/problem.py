@@ -100,3 +100,6 @@ class UpperBound(Protocol):
         self, problem: TransferProblem, target_truth: NDArray[np.integer], seed: int
     ) -> NDArray[np.float64]:
         """Return (target objects, classes), each row from a model that did not train on that object."""
+
+    def predict_proba(self, x: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Return (rows, classes) of target objects that were not among those; asked after them."""

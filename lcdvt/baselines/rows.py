@@ -71,10 +71,24 @@ ROWS: dict[str, Row] = {
 }
 
 
-def predict_target(
-    name: str, problem: TransferProblem, seed: int, target_truth: NDArray[np.integer]
-) -> NDArray[np.float64]:
-    """Fit a named row and return (target objects, classes).
+@dataclass(frozen=True)
+class FittedRow:
+    """What a row says of the target's objects, and how to ask it about others.
+
+    Parameters
+    ----------
+    probability
+        (target objects, classes).
+    predict_proba
+        The same of further rows of the target, which it has not learned from.
+    """
+
+    probability: NDArray[np.float64]
+    predict_proba: Callable[[NDArray[np.floating]], NDArray[np.float64]]
+
+
+def fit_row(name: str, problem: TransferProblem, seed: int, target_truth: NDArray[np.integer]) -> FittedRow:
+    """Fit a named row to one draw of labels.
 
     Parameters
     ----------
@@ -93,6 +107,14 @@ def predict_target(
         problem = problem.without_replicates()
     model = ROWS[name].factory()
     if ROWS[name].is_upper_bound:
-        return model.cross_validated_proba(problem, target_truth, seed)  # type: ignore[union-attr]
+        held_out = model.cross_validated_proba(problem, target_truth, seed)  # type: ignore[union-attr]
+        return FittedRow(held_out, model.predict_proba)
     model.fit(problem, seed)  # type: ignore[union-attr]
-    return model.predict_proba(problem.target_x)  # type: ignore[union-attr]
+    return FittedRow(model.predict_proba(problem.target_x), model.predict_proba)
+
+
+def predict_target(
+    name: str, problem: TransferProblem, seed: int, target_truth: NDArray[np.integer]
+) -> NDArray[np.float64]:
+    """Return (target objects, classes) of a row that is fitted as `fit_row` does it."""
+    return fit_row(name, problem, seed, target_truth).probability

@@ -21,6 +21,7 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from lcdvt.dataset.dataset import Dataset, SurveyData
 from lcdvt.errors import DatasetError
@@ -166,15 +167,39 @@ def with_replicates(
     replicates
         For each replicate the tables of all surveys; an object that a table lacks has no value there.
     """
-    names, places = _places(surveys)
     made = np.full((len(replicates), *dataset.X.shape), np.nan)
     for number, tables in enumerate(replicates):
-        for survey, (stored, place, table) in enumerate(zip(surveys, places, tables, strict=True)):
-            aligned = align_features(table, stored.survey.bands, place, names[:TWO_BANDS]).set_index(OBJECT_ID)
+        for survey, table in enumerate(tables):
             rows = dataset.rows_of(survey)
-            values = aligned.reindex(index=dataset.object_ids[rows], columns=list(dataset.features))
-            made[number, rows] = values.to_numpy(dtype=np.float64, na_value=np.nan)
-    return replace(dataset, replicates=np.where(np.isfinite(made), made, np.nan))
+            made[number, rows] = aligned_values(table, dataset.object_ids[rows], surveys, survey, dataset.features)
+    return replace(dataset, replicates=made)
+
+
+def aligned_values(
+    table: pd.DataFrame,
+    object_ids: NDArray[np.object_],
+    surveys: Sequence[StoredSurvey],
+    survey: int,
+    features: Sequence[str],
+) -> NDArray[np.float64]:
+    """Return (objects, features) of some objects under the common names, NaN where a value is missing or infinite.
+
+    Parameters
+    ----------
+    table
+        Features of one of the surveys, as it has them.
+    object_ids
+        Of which objects, in this order; one that the table lacks has no value.
+    surveys, survey
+        All surveys, sources first, target last, and the number of the one that the table is of.
+    features
+        The common names.
+    """
+    names, places = _places(surveys)
+    aligned = align_features(table, surveys[survey].survey.bands, places[survey], names[:TWO_BANDS])
+    wanted = aligned.set_index(OBJECT_ID).reindex(index=object_ids, columns=list(features))
+    values: NDArray[np.float64] = wanted.to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.where(np.isfinite(values), values, np.nan)
 
 
 def _places(surveys: Sequence[StoredSurvey]) -> tuple[tuple[str, ...], list[dict[str, str]]]:

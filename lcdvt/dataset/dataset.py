@@ -6,7 +6,7 @@ is then learned from that survey's labels alone, and the other survey can still 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -104,6 +104,17 @@ class Dataset:
         """Return which rows belong to a survey."""
         return self.survey == survey
 
+    def only(self, rows: NDArray[np.bool_]) -> "Dataset":
+        """Return the dataset with some of its rows alone."""
+        return replace(
+            self,
+            X=self.X[rows],
+            y=self.y[rows],
+            survey=self.survey[rows],
+            object_ids=self.object_ids[rows],
+            replicates=None if self.replicates is None else self.replicates[:, rows],
+        )
+
     def class_counts(self) -> pd.DataFrame:
         """Return the number of labelled objects per survey and class."""
         counts = [
@@ -111,6 +122,10 @@ class Dataset:
             for number in range(len(self.surveys))
         ]
         return pd.DataFrame(counts, index=list(self.surveys), columns=list(self.classes))
+
+    def class_mix(self) -> dict[str, int]:
+        """Return the number of labelled objects of each class in the last survey, which is classified."""
+        return dict(zip(self.classes, self.class_counts().to_numpy()[-1].tolist(), strict=True))
 
     def fit_scaler(self, method: ScalingMethod = "rank") -> Scaler:
         """Fit a scaler on all objects, labelled or not."""

@@ -81,6 +81,8 @@ def draw_labels(
     members = _shuffled_by_class(y, seed)
     if not members:
         raise SettingsError("no object has a label to draw: give labels first (`lcdvt ingest --catalog FILE`).")
+    if budget == EVERY_LABEL:
+        return np.flatnonzero(y >= 0)
     sizes = {number: len(places) for number, places in members.items()}
     total = sum(sizes.values())
     if budget.kind == "per class":

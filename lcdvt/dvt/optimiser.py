@@ -1,13 +1,15 @@
 """Adam on one flat tensor that holds every trainable parameter.
 
 Parameters and their gradients are views into two long tensors, so that zeroing the gradients and the
-whole update are one operation each, whatever the number of layers.
+whole update are one operation each, whatever the number of layers. The update is torch's own function and not its
+class `Adam`: making one of those imports torch's compiler, which takes longer than training on a small survey.
 """
 
 import math
 
 import torch
 from torch import Tensor
+from torch.optim.adam import adam
 
 from lcdvt.dvt.config import TrainingConfig
 from lcdvt.dvt.model import DVT
@@ -31,13 +33,13 @@ class FlatAdam:
             parameter.data = self.flat[part].view_as(parameter)
             parameter.grad = self.gradient[part].view_as(parameter)
             start = part.stop
-        self.flat.grad = self.gradient
         self.start_rate, self.end_rate = config.learning_rate, config.learning_rate * config.final_learning_rate
         self.steps, self.schedule = config.steps, config.schedule
-        fused = device.type in ("cpu", "cuda")
-        self.adam = torch.optim.Adam(
-            [self.flat], lr=config.learning_rate, betas=config.betas, eps=config.epsilon, fused=fused
-        )
+        self.betas, self.epsilon = config.betas, config.epsilon
+        self.fused = device.type in ("cpu", "cuda")
+        self.average, self.average_of_squares = torch.zeros_like(self.flat), torch.zeros_like(self.flat)
+        # where the update is one operation, it counts the steps on the parameters' device
+        self.taken = torch.zeros((), dtype=torch.float32, device=device if self.fused else None)
 
     def zero_gradient(self) -> None:
         """Forget the last step's gradients, in place: they are views."""
@@ -48,13 +50,30 @@ class FlatAdam:
         share = number / self.steps
         if self.schedule == "cosine":
             share = (1 - math.cos(math.pi * share)) / 2
-        self.adam.param_groups[0]["lr"] = self.start_rate + share * (self.end_rate - self.start_rate)
-        self.adam.step()
+        with torch.no_grad():
+            adam(
+                [self.flat],
+                [self.gradient],
+                [self.average],
+                [self.average_of_squares],
+                [],
+                [self.taken],
+                fused=self.fused,
+                amsgrad=False,
+                beta1=self.betas[0],
+                beta2=self.betas[1],
+                lr=self.start_rate + share * (self.end_rate - self.start_rate),
+                weight_decay=0.0,
+                eps=self.epsilon,
+                maximize=False,
+            )
 
     def tensors(self) -> dict[str, Tensor]:
         """Return what Adam remembers."""
-        return dict(self.adam.state[self.flat])
+        return {"step": self.taken, "exp_avg": self.average, "exp_avg_sq": self.average_of_squares}
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
         """Continue from what `tensors` returned; the parameters themselves are restored by the model."""
-        self.adam.state[self.flat] = {name: tensor.clone() for name, tensor in tensors.items()}
+        self.taken, self.average, self.average_of_squares = (
+            tensors[name].clone() for name in ("step", "exp_avg", "exp_avg_sq")
+        )

@@ -131,6 +131,10 @@ class EpochBlock:
             names = [*names, FLUX, FLUX_ERR]
         return pa.table(columns, names=names)
 
+    def count_fluxes_below_zero(self) -> int:
+        """Return how many fluxes are zero or below; none where magnitudes were read."""
+        return 0 if self.softening is None else int(np.count_nonzero(self.fluxes()[0] <= 0))
+
     def fluxes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return each epoch's flux and its error; NaN where it was read as a magnitude."""
         softening = np.full(len(self.start) - 1, np.nan) if self.softening is None else self.softening

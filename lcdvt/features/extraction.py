@@ -97,7 +97,7 @@ def extract(
             f"left out, as feets does not compute them as FATS does: {refusal(tuple(REFUSED))}.", stacklevel=2
         )
     batch = partial(extract_table, config=config)
-    parts = list(run_batches(batch, _batches(table), Workers(jobs, dask)))
+    parts = list(run_batches(batch, _batches(table), Workers(jobs, dask), begin_here=True))
     report = sum((extraction_report(part) for part in parts), GateReport())
     frame = pa.concat_tables(part.replace_schema_metadata() for part in parts).to_pandas()
     frame.attrs[REPORT_KEY.decode()] = report.to_json()

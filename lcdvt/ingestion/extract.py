@@ -93,7 +93,7 @@ def extract_survey(
             for part in parts:
                 yield FeatureTask(part, folder.new_features / part.name, stored.survey, config)
 
-        for part in run_batches(extract_part, tasks(), Workers(jobs, dask)):
+        for part in run_batches(extract_part, tasks(), Workers(jobs, dask), begin_here=True):
             gaps += part.report
             written[f"{folder.features.name}/{part.name}"] = part.written
             progress(gaps.objects, total)

@@ -251,7 +251,7 @@ def _ingest_new(
     tasks = (PartTask(number, batch) for number, batch in enumerate(batches, first_number))
     known = KnownObjects(plan.folder)
     total = None if streams else len(groups)
-    for part in run_batches(partial(make_part, plan), tasks, workers):
+    for part in run_batches(partial(make_part, plan), tasks, workers, begin_here=True):
         _tell_of_earlier_readings(part, journal)
         places = known.places_of(part.object_ids)
         if places:

@@ -93,6 +93,9 @@ def _read_text(path: Path) -> pd.DataFrame:
 
     reader = csv.reader(lines(), delimiter=separator, skipinitialspace=True)
     header = next(reader)
+    # A column is found by its name; thousands without one, as a torn line has, cost their time and can tell nothing.
+    named = [number for number, name in enumerate(header) if name.strip()]
+    names = pd.Index([header[number] for number in named])
     tables = []
     rows: list[list[str]] = []
     for row in reader:
@@ -101,11 +104,11 @@ def _read_text(path: Path) -> pd.DataFrame:
                 f"catalogue {path}:{place}: {len(row)} values under {len(header)} columns: "
                 "put values that hold the separator between double quotes."
             )
-        rows.append(row[: len(header)] + [""] * (len(header) - len(row)))
+        rows.append([row[number] if number < len(row) else "" for number in named])
         if len(rows) == ROWS_AT_ONCE:
-            tables.append(pd.DataFrame(rows, columns=pd.Index(header), dtype="string"))
+            tables.append(pd.DataFrame(rows, columns=names, dtype="string"))
             rows = []
-    tables.append(pd.DataFrame(rows, columns=pd.Index(header), dtype="string"))
+    tables.append(pd.DataFrame(rows, columns=names, dtype="string"))
     return pd.concat(tables, ignore_index=True)
 
 

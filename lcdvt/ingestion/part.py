@@ -167,9 +167,10 @@ def _absolute(source: str) -> str:
     return SOURCES_SEPARATOR.join(map(absolute_name, source.split(SOURCES_SEPARATOR)))
 
 
-def _checksum(file: InputFile) -> str:
+def _checksum(file: InputFile, read: dict[str, str]) -> str:
+    """Return the checksum of an input: that of the bytes that were read, or it is read again if that was in pieces."""
     try:
-        return file_checksum(file.path)
+        return read.get(file.name) or file_checksum(file.path)
     except OSError:  # unreadable, which its problem says
         return ""
 
@@ -177,7 +178,8 @@ def _checksum(file: InputFile) -> str:
 def make_part(plan: IngestPlan, task: PartTask) -> MadePart:
     """Read, arrange, clean and write one batch; the files wait under temporary names for `commit`."""
     batch = task.batch
-    curves = read_pieces(plan.survey, batch.pieces)
+    checksums: dict[str, str] = {}
+    curves = read_pieces(plan.survey, batch.pieces, checksums)
     files_with_objects = {found.source for found in curves.objects}
     epochs_read = curves.epochs.time.size + curves.dropped_epochs.total()
     block = block_from_raw(plan.survey, curves)
@@ -191,7 +193,7 @@ def make_part(plan: IngestPlan, task: PartTask) -> MadePart:
         block.dropped_objects -= Counter({BROKEN_LINE: not_dropped})
     record = PartRecord(
         number=task.number,
-        finished_inputs=[[*input_key(file), _checksum(file)] for file in batch.finished_inputs],
+        finished_inputs=[[*input_key(file), _checksum(file, checksums)] for file in batch.finished_inputs],
         stream=[input_key(batch.stream[0]), batch.stream[1]] if batch.stream else None,
         files=len(batch.finished_inputs) if is_piece_of_table else len({piece.name for piece in batch.pieces}),
         files_skipped=len(_files_of_curves(plan.survey, batch) - files_with_objects),
@@ -200,7 +202,7 @@ def make_part(plan: IngestPlan, task: PartTask) -> MadePart:
         epochs=block.mjd.size,
         dropped_epochs=dict(block.dropped_epochs),
         dropped_objects=dict(block.dropped_objects),
-        notes=dict(curves.notes + Counter({FLUXES_BELOW_ZERO: int(np.count_nonzero(block.fluxes()[0] <= 0))})),
+        notes=dict(curves.notes + Counter({FLUXES_BELOW_ZERO: block.count_fluxes_below_zero()})),
         problems=curves.problems,
         left_out=block.left_out,
         incomplete=incomplete,

@@ -15,13 +15,14 @@ import json
 import os
 import shutil
 import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
+import pyarrow.compute as pc
 
 from lcdvt import __version__
 from lcdvt.disk.atomic import write_atomically
@@ -53,10 +54,15 @@ class ThinnedPart:
     config: FeatureConfig
     number: int
     share_of_stars: float
+    stars: tuple[str, ...] | None = None
 
 
 def replicate_features(
-    stored: StoredSurvey, number: int, workers: Workers = IN_THIS_PROCESS, progress: Progress = silent
+    stored: StoredSurvey,
+    number: int,
+    workers: Workers = IN_THIS_PROCESS,
+    progress: Progress = silent,
+    stars: Mapping[str, Sequence[str]] | None = None,
 ) -> "pd.DataFrame":
     """Return features of the survey's stars as if a fifth of their epochs had not been observed.
 
@@ -72,6 +78,9 @@ def replicate_features(
         Who computes what is missing; killed, the next call goes on with the parts that are not there yet.
     progress
         Called with the number of parts done, if any is to be computed.
+    stars
+        Of which stars, by the name of their part; these are computed each time, and not kept. None for as many stars
+        of the whole survey as are kept.
 
     Returns
     -------
@@ -86,21 +95,35 @@ def replicate_features(
         raise WorkspaceError(
             f"survey {stored.name!r} has no epochs in {stored.folder.epochs}: ingest it again with force=True."
         )
+    if stars is not None:
+        chosen = [
+            ThinnedPart(part, None, config, number, 1.0, tuple(stars[part.name]))
+            for part in parts
+            if part.name in stars
+        ]
+        return _of_some_stars(chosen, workers, progress)
     place = stored.folder.replicates / _fingerprint(parts, config, journal)
-    stars = pq.ParquetFile(stored.folder.objects).metadata.num_rows
-    share = min(1.0, MOST_STARS / max(stars, 1))
+    share = min(1.0, MOST_STARS / max(stored.count_objects(), 1))
     files = {part: place / f"{number}" / part.name for part in parts}
     missing = [part for part in parts if not files[part].exists()]
     if keep := os.access(stored.folder.root, os.W_OK):
         _remove_stale(stored.folder.replicates, place)
     tasks = [ThinnedPart(part, files[part] if keep else None, config, number, share) for part in missing]
     unkept = {}
-    for done, (part, table) in enumerate(run_batches(_extract_thinned, tasks, workers), start=1):
+    for done, (part, table) in enumerate(run_batches(_extract_thinned, tasks, workers, begin_here=True), start=1):
         if table is not None:
             unkept[part] = table
         progress(len(parts) - len(missing) + done, len(parts))
     remedy = f"remove {stored.folder.replicates}, it is made again"
     tables = [unkept[part] if part in unkept else read_part(files[part], remedy=remedy) for part in parts]
+    return pa.concat_tables(tables).to_pandas()
+
+
+def _of_some_stars(tasks: list[ThinnedPart], workers: Workers, progress: Progress) -> "pd.DataFrame":
+    tables = []
+    for _, table in run_batches(_extract_thinned, tasks, workers):
+        tables.append(table)
+        progress(len(tables), len(tasks))
     return pa.concat_tables(tables).to_pandas()
 
 
@@ -155,7 +178,10 @@ def _remove_stale(everything: Path, used: Path) -> None:
 
 def _extract_thinned(task: ThinnedPart) -> tuple[Path, pa.Table | None]:
     """Return which part was thinned, and its features unless they are on disk now."""
-    features = extract_table(thinned(read_part(task.epochs), task.number, task.share_of_stars), task.config)
+    epochs = read_part(task.epochs)
+    if task.stars is not None:
+        epochs = epochs.filter(pc.is_in(epochs[OBJECT_ID], pa.array(task.stars, epochs.schema.field(OBJECT_ID).type)))
+    features = extract_table(thinned(epochs, task.number, task.share_of_stars), task.config)
     table = features.replace_schema_metadata()
     if task.features is None:
         return task.epochs, table

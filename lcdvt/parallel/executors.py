@@ -7,12 +7,14 @@ the stream of batches is.
 
 import os
 import threading
+import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
+from itertools import chain, islice
 from typing import Any, Final, TypeVar
 
 from lcdvt.errors import LcdvtError, SettingsError
@@ -24,6 +26,10 @@ Result = TypeVar("Result")
 
 BATCHES_IN_FLIGHT_PER_JOB: Final = 2
 """One that runs and one that waits: no worker idles, and memory does not grow with the survey."""
+FEW_BATCHES: Final = 4
+"""Work of no more batches may be done before a pool has started."""
+SECONDS_TO_START: Final = 3.0
+"""Of processor time: what a worker needs for its imports before it does anything, on a busy machine, too."""
 WORKER_ENVIRONMENT: Final = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", **FRUGAL_ARROW}
 """One thread each, because there is a process for every core."""
 SECONDS_TO_DIE: Final = 5.0
@@ -74,7 +80,11 @@ IN_THIS_PROCESS: Final = Workers(1)
 
 
 def run_batches(
-    function: Callable[[Batch], Result], batches: Iterable[Batch], workers: Workers = EVERY_CORE
+    function: Callable[[Batch], Result],
+    batches: Iterable[Batch],
+    workers: Workers = EVERY_CORE,
+    *,
+    begin_here: bool = False,
 ) -> Iterator[Result]:
     """Yield `function(batch)` for each batch, in the batches' order.
 
@@ -86,6 +96,9 @@ def run_batches(
         Consumed lazily: a generator that reads a survey as it goes is welcome.
     workers
         Who runs it.
+    begin_here
+        Where there are few batches, begin with them in this process, and leave to a pool what is not done by the time
+        it would have started: for batches that take moments, and a verb that is often called for a few stars.
     """
     if workers.dask is not None:
         from lcdvt.parallel.dask_cluster import run_on_dask
@@ -94,7 +107,23 @@ def run_batches(
     elif workers.processes == 1:
         yield from map(function, batches)
     else:
-        yield from _run_on_pool(function, batches, workers.processes)
+        waiting = iter(batches)
+        if begin_here:
+            first = [*islice(waiting, FEW_BATCHES + 1)]
+            are_few, waiting = len(first) <= FEW_BATCHES, chain(first, waiting)
+            if are_few:
+                yield from _run_for_a_moment(function, waiting)
+        first = [*islice(waiting, workers.processes)]  # no more processes than batches
+        if first:
+            yield from _run_on_pool(function, chain(first, waiting), len(first))
+
+
+def _run_for_a_moment(function: Callable[[Batch], Result], batches: Iterator[Batch]) -> Iterator[Result]:
+    end = time.process_time() + SECONDS_TO_START
+    for batch in batches:
+        yield function(batch)
+        if time.process_time() > end:
+            return
 
 
 def _run_on_pool(function: Callable[[Batch], Result], batches: Iterable[Batch], jobs: int) -> Iterator[Result]:

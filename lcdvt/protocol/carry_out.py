@@ -7,7 +7,7 @@ the draws that are missing, because the same command gives the same tasks; the t
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,12 +16,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import tomli_w
+import torch
+from numpy.typing import NDArray
 
 from lcdvt import __version__
 from lcdvt.baselines.rows import DVT_ENSEMBLE, DVT_TOP, DVT_UPPER_BOUND, ROWS
 from lcdvt.dataset.dataset import UNLABELLED
 from lcdvt.disk.atomic import write_atomically, write_text
+from lcdvt.disk.star_table import write_stars
 from lcdvt.disk.toml_config import to_table
+from lcdvt.dvt.ensemble import predict
 from lcdvt.errors import WorkspaceError
 from lcdvt.evaluate import RowScores, entropy
 from lcdvt.names import (
@@ -37,6 +41,7 @@ from lcdvt.names import (
 from lcdvt.parallel.executors import Workers, run_batches
 from lcdvt.parallel.progress import Progress, silent
 from lcdvt.protocol.draw import DrawResult, run_draw
+from lcdvt.protocol.elsewhere import StarsElsewhere
 from lcdvt.protocol.plan import ONE_SURVEY_TRAINING, DrawTask, Plan
 from lcdvt.results.draw_record import DrawRecord, draw_path, draw_paths, read_draws
 from lcdvt.results.folder import (
@@ -113,7 +118,7 @@ def carry_out(plan: Plan, place: RunPlace, workers: Workers, progress: Progress 
         if workers.is_this_process:  # other processes tell of whole draws only
 
             def tell(step: int, steps: int | None, note: str = "") -> None:
-                progress(done, len(plan.tasks), f"step {step} of {steps}")
+                progress(done, len(plan.tasks), note or f"step {step} of {steps}")
 
             keep = partial(keep, progress=tell)
         work = [(number, identities[number], plan.tasks[number]) for number in missing]
@@ -151,12 +156,18 @@ def _run_and_keep(
 ) -> None:
     """Run one draw and write what it found; in a worker process, so that a finished draw survives the main one."""
     number, identity, task = work
+    task = task.alone()
     result = run_draw(task, progress)
     if number == 0:
         names = (task.dataset.surveys, task.dataset.classes)
         save_run(growing, SavedRun.from_training(task.config, result.training, result.scaler, *names, settings))
         result.novelty.forest.write(growing)
-        write_atomically(growing / PREDICTIONS_FILE, _predictions(task, result).to_parquet)
+        predictions = _predictions(task, result)
+        if task.elsewhere is None:
+            write_atomically(growing / PREDICTIONS_FILE, predictions.to_parquet)
+        else:
+            frames = _with_stars_elsewhere(predictions, task.elsewhere, task, result, progress)
+            write_atomically(growing / PREDICTIONS_FILE, lambda path: write_stars(frames, path, ".parquet"))
     drawn = task.drawn[task.dataset.rows_of(task.target)]
     counts = np.bincount(drawn[drawn != UNLABELLED], minlength=len(task.dataset.classes))
     record = DrawRecord(
@@ -172,6 +183,7 @@ def _run_and_keep(
 
 def draw_identity(task: DrawTask) -> str:
     """Return a fingerprint of all that decides a draw's numbers."""
+    task = task.alone()
     dataset = task.dataset
     names = {name: list(getattr(dataset, name)) for name in ("features", "classes", "surveys", "object_ids")}
     choices = {"members": task.members, "rows": list(task.rows), "seed": task.seed, "device": task.device}
@@ -180,6 +192,8 @@ def draw_identity(task: DrawTask) -> str:
     replicates = () if dataset.replicates is None else (dataset.replicates,)
     for array in (dataset.X, dataset.y, dataset.survey, task.drawn, *replicates):
         digest.update(np.ascontiguousarray(array).tobytes())
+    if task.elsewhere is not None:
+        digest.update(task.elsewhere.fingerprint.encode())
     return digest.hexdigest()
 
 
@@ -213,35 +227,97 @@ def _row_scores(key: str, draws: list[DrawRecord], plan: Plan) -> RowScores:
 
 
 def _circumstances(plan: Plan, draws: list[DrawRecord]) -> Circumstances:
-    target = plan.surveys[-1].name
-    mix = plan.dataset.class_counts().loc[target].to_dict()
     return Circumstances(
         sources=tuple(each.name for each in plan.surveys[:-1]),
-        target=target,
+        target=plan.surveys[-1].name,
         classes=plan.dataset.classes,
         labels_per_class=tuple(draw.labels_per_class for draw in draws),
-        class_mix={str(label): int(count) for label, count in mix.items()},
+        class_mix=plan.class_mix,
         seeds=tuple(draw.seed for draw in draws),
         members=plan.tasks[0].members,
         simulated=any(each.is_simulated for each in plan.surveys),
         folds=plan.folds,
         left_out=plan.left_out,
         answers=plan.answers,
+        sample_sizes=plan.sample_sizes,
     )
 
 
 def _predictions(task: DrawTask, result: DrawResult) -> pd.DataFrame:
-    truth, probability = task.truth, result.probability
-    names = np.array([*task.dataset.classes, None], dtype=object)
+    opinion = _Opinion(result.probability, result.disagreement, result.novelty.score)
+    return _prediction_table(task.dataset.classes, task.target_ids, task.truth, ~task.scored, opinion)
+
+
+@dataclass(frozen=True)
+class _Opinion:
+    """What the ensemble says of some stars: probabilities, how far members disagree, how little like any class."""
+
+    probability: NDArray[np.float64]
+    disagreement: NDArray[np.float64]
+    other_score: NDArray[np.float64]
+
+
+def _prediction_table(
+    classes: tuple[str, ...],
+    object_ids: NDArray[np.object_],
+    truth: NDArray[np.int64],
+    is_used: NDArray[np.bool_],
+    opinion: _Opinion,
+) -> pd.DataFrame:
+    names = np.array([*classes, None], dtype=object)
     return pd.DataFrame(
         {
-            OBJECT_ID: task.dataset.object_ids[task.dataset.rows_of(task.target)],
+            OBJECT_ID: object_ids,
             LABEL: names[truth],
-            IN_DRAW: (truth != UNLABELLED) & ~task.scored,
-            PREDICTED: names[probability.argmax(axis=1)],
-            **{probability_column(name): probability[:, k] for k, name in enumerate(task.dataset.classes)},
-            ENTROPY: entropy(probability),
-            DISAGREEMENT: result.disagreement,
-            OTHER_SCORE: result.novelty.score,
+            IN_DRAW: (truth != UNLABELLED) & is_used,
+            PREDICTED: names[opinion.probability.argmax(axis=1)],
+            **{probability_column(name): opinion.probability[:, k] for k, name in enumerate(classes)},
+            ENTROPY: entropy(opinion.probability),
+            DISAGREEMENT: opinion.disagreement,
+            OTHER_SCORE: opinion.other_score,
         }
     )
+
+
+def _with_stars_elsewhere(
+    predictions: pd.DataFrame, elsewhere: StarsElsewhere, task: DrawTask, result: DrawResult, progress: Progress
+) -> Iterator[pd.DataFrame]:
+    """Yield what is said of all stars of the target, some thousands at a time, in the order of its parts.
+
+    Parameters
+    ----------
+    predictions
+        What is said of the stars that were learned from; it stands as it is.
+    elsewhere
+        Where all stars are.
+    task, result
+        The draw.
+    progress
+        Told how many stars are classified.
+    """
+    row_of = {star: row for row, star in enumerate(task.target_ids)}
+    done = 0
+    for stars in elsewhere.everything():
+        row = np.array([row_of.get(star, -1) for star in stars.object_ids])
+        known, new = np.flatnonzero(row >= 0), np.flatnonzero(row < 0)
+        table = predictions.iloc[row[known]]
+        if len(new):
+            opinion = _opinion_of(result, stars.values[new], task.target)
+            none_used = np.zeros(len(new), dtype=bool)
+            ids, truth = stars.object_ids[new], stars.truth[new]
+            told = _prediction_table(task.dataset.classes, ids, truth, none_used, opinion)
+            table = pd.concat([table, told]).iloc[np.argsort(np.concatenate([known, new]))]
+        done += len(row)
+        progress(done, elsewhere.stars, f"classified {done:,} of {elsewhere.stars:,} stars")
+        yield table
+
+
+def _opinion_of(result: DrawResult, values: NDArray[np.float64], target: int) -> _Opinion:
+    """Return what the ensemble says of stars that it did not learn from."""
+    x = result.scaler.apply(values, target)
+    device = next(result.training.model.parameters()).device
+    told = predict(result.training.model, torch.from_numpy(x).to(device), target)
+    probability, disagreement = (
+        part.detach().cpu().numpy().astype(float) for part in (told.probability, told.disagreement)
+    )
+    return _Opinion(probability, disagreement, result.novelty.forest.score(x))

@@ -3,16 +3,17 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from lcdvt.baselines.problem import TransferProblem
-from lcdvt.baselines.rows import DVT_ENSEMBLE, DVT_ROWS, DVT_TOP, DVT_UPPER_BOUND, predict_target
+from lcdvt.baselines.rows import DVT_ENSEMBLE, DVT_ROWS, DVT_TOP, DVT_UPPER_BOUND, FittedRow, fit_row
 from lcdvt.dataset.dataset import UNLABELLED, SurveyRows
 from lcdvt.dataset.folds import FOLDS, held_out_folds, labels_without_fold
 from lcdvt.dataset.scaling import Scaler
 from lcdvt.dvt.config import TeachingConfig
 from lcdvt.dvt.data import TrainingData
-from lcdvt.dvt.ensemble import predict
+from lcdvt.dvt.ensemble import EnsemblePrediction, predict
 from lcdvt.dvt.train import TrainingError, TrainingResult, resolve_device, train
 from lcdvt.parallel.progress import Progress, silent
 from lcdvt.protocol.doubtful import believed_labels
@@ -77,27 +78,51 @@ def run_draw(task: DrawTask, progress: Progress = silent) -> DrawResult:
     data = TrainingData.from_surveys(surveys, task.dataset.classes, task.members, resolve_device(task.device))
     training = train(task.config, data, task.member_seeds, progress=progress)
     opinion = predict(training.model, data.rows[-len(target.y) :, : data.widths[-1]], task.target)
-    probabilities = {
-        DVT_ENSEMBLE: opinion.probability.cpu().numpy().astype(float),
-        DVT_TOP: opinion.members[training.top_member].cpu().numpy().astype(float),
+
+    def ask(x: NDArray[np.floating]) -> EnsemblePrediction:
+        return predict(training.model, torch.from_numpy(x).to(data.rows.device), task.target)
+
+    fitted = {
+        DVT_ENSEMBLE: FittedRow(_array(opinion.probability), lambda x: _array(ask(x).probability)),
+        DVT_TOP: FittedRow(
+            _array(opinion.members[training.top_member]), lambda x: _array(ask(x).members[training.top_member])
+        ),
     }
-    scored = task.scored
     outcomes = {}
-    if scored.any():  # with every label in use there is nothing to score rivals on
+    if task.scored.any() or task.is_scored_elsewhere:  # with every label in use there is nothing to score rivals on
         if DVT_UPPER_BOUND in task.rows:
-            probabilities[DVT_UPPER_BOUND] = _dvt_upper_bound(task, replace(target, y=task.truth))
+            fitted[DVT_UPPER_BOUND] = _dvt_upper_bound(task, replace(target, y=task.truth))
         for name in task.rows:
             if name not in DVT_ROWS:
-                probabilities[name] = predict_target(name, problem, task.seed, task.truth)
-            outcomes[name] = RowOutcome.of(task.truth, probabilities[name], task.dataset.classes, scored)
+                fitted[name] = fit_row(name, problem, task.seed, task.truth)
+        outcomes = _outcomes(task, fitted, scaler)
     return DrawResult(
         outcomes=outcomes,
-        probabilities=probabilities,
+        probabilities={name: row.probability for name, row in fitted.items()},
         disagreement=opinion.disagreement.cpu().numpy().astype(float),
         novelty=other_score(problem.without_replicates(), opinions, task.seed),
         training=training,
         scaler=scaler,
     )
+
+
+def _outcomes(task: DrawTask, fitted: dict[str, FittedRow], scaler: Scaler) -> dict[str, RowOutcome]:
+    """Compare each row of the table with the labels outside the draw, here and in the rest of the target."""
+    classes, scored = task.dataset.classes, task.scored
+    found: dict[str, list[RowOutcome]] = {name: [] for name in task.rows}
+    if scored.any():
+        for name in task.rows:
+            found[name].append(RowOutcome.of(task.truth, fitted[name].probability, classes, scored))
+    if task.elsewhere is not None and task.is_scored_elsewhere:
+        for stars in task.elsewhere.labelled_outside(frozenset(task.target_ids)):
+            x, known = scaler.apply(stars.values, task.target), np.ones(len(stars.truth), dtype=bool)
+            for name in task.rows:
+                found[name].append(RowOutcome.of(stars.truth, fitted[name].predict_proba(x), classes, known))
+    return {name: RowOutcome.pooled(parts, classes) for name, parts in found.items()}
+
+
+def _array(tensor: torch.Tensor) -> NDArray[np.float64]:
+    return tensor.detach().cpu().numpy().astype(float)
 
 
 def transfer_problem(surveys: list[SurveyRows], classes: tuple[str, ...], *, fill_gaps: bool = True) -> TransferProblem:
@@ -148,8 +173,11 @@ def _without_telltale_gaps(sources: list[SurveyRows], target: SurveyRows) -> lis
     return filled
 
 
-def _dvt_upper_bound(task: DrawTask, rows: SurveyRows) -> NDArray[np.float64]:
-    """Return what DVT trained on all target labels says of each object, always by a member that did not see it."""
+def _dvt_upper_bound(task: DrawTask, rows: SurveyRows) -> FittedRow:
+    """Return what DVT trained on all target labels says of each object, always by a member that did not see it.
+
+    Of other objects all members may speak.
+    """
     fold = held_out_folds(rows.y, task.seed)
     config = replace(task.config, training=replace(task.config.training, mode="semi-supervised", stop="never"))
     data = TrainingData.from_surveys(
@@ -163,6 +191,9 @@ def _dvt_upper_bound(task: DrawTask, rows: SurveyRows) -> NDArray[np.float64]:
         # the other folds' members have learned from this fold's objects: they cannot speak for it
         reason = next(iter(result.failures.values()))
         raise TrainingError(f"row {DVT_UPPER_BOUND}: {reason} Or leave the row out with rows=….")
-    members = predict(result.model, data.rows, 0).members.cpu().numpy().astype(float)
+    members = _array(predict(result.model, data.rows, 0).members)
     held_out = np.where(fold == UNLABELLED, 0, fold)
-    return members[held_out, np.arange(len(held_out))]
+    return FittedRow(
+        members[held_out, np.arange(len(held_out))],
+        lambda x: _array(predict(result.model, torch.from_numpy(x).to(data.rows.device), 0).probability),
+    )

@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from lcdvt.baselines.rows import DVT_ENSEMBLE, DVT_TOP, DVT_UPPER_BOUND, ROWS
 from lcdvt.dataset.dataset import UNLABELLED, Dataset
+from lcdvt.dataset.sampling import TRAINING_STARS
 from lcdvt.dataset.scaling import ScalingMethod
 from lcdvt.dvt.config import DoubtfulLabels, DVTConfig, TrainingMode, choose_preset
 from lcdvt.errors import SettingsError
+from lcdvt.protocol.elsewhere import StarsElsewhere
 from lcdvt.workspace.survey import StoredSurvey
 
 ALL_ROWS: Final = (DVT_UPPER_BOUND, *ROWS, DVT_TOP, DVT_ENSEMBLE)
@@ -21,6 +23,7 @@ NEED_TARGET_LABELS: Final = ("forest-target", "svm-target", "label-spreading")
 UNSUPERVISED_ROWS: Final = tuple(row for row in ALL_ROWS if row not in NEED_TARGET_LABELS)
 # Without thinned light curves they are the same as rows that see each star once.
 NEED_REPLICATES: Final = tuple(name for name, row in ROWS.items() if row.uses_replicates)
+FEWEST_TRAINING_STARS: Final = 50
 # Where there is no source, "target labels" would make a reader look for one.
 ONE_SURVEY_TRAINING: Final = {
     "forest-target": "Supervised",
@@ -79,6 +82,11 @@ class RunOptions:
         return replace(config, training=training)
 
     @property
+    def draw_seeds(self) -> range:
+        """The random seed of each draw."""
+        return range(self.seed, self.seed + self.repeats)
+
+    @property
     def preset_name(self) -> str:
         """What the run's record calls the preset."""
         return "given in Python" if isinstance(self.preset, DVTConfig) else str(self.preset)
@@ -118,6 +126,8 @@ class TransferOptions(RunOptions):
         What is made of drawn labels that the sources contradict, if not what the preset says. Where nothing is said,
         labels that come with people's answers are kept: stars are asked for where the model errs, and an answer that
         contradicts it is what it shall learn.
+    training_stars
+        Of a survey with more stars a sample of so many is learned from.
     """
 
     mode: TrainingMode = "multi-task"
@@ -126,9 +136,14 @@ class TransferOptions(RunOptions):
     labels_from: Path | None = None
     replicates: int | None = None
     doubtful_labels: DoubtfulLabels | None = None
+    training_stars: int = TRAINING_STARS
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.training_stars < FEWEST_TRAINING_STARS:
+            raise SettingsError(
+                f"training_stars={self.training_stars}: too few to learn from; give {FEWEST_TRAINING_STARS} or more."
+            )
         if self.mode not in ("multi-task", "transfer"):
             raise SettingsError(
                 f"mode={self.mode}: a transfer is multi-task or transfer; `lcdvt train` has the others."
@@ -152,6 +167,10 @@ class TransferOptions(RunOptions):
             asked = {"doubtful_labels": "keep", **asked}
         return replace(config, teaching=replace(config.teaching, **asked))
 
+    def describe(self, surveys: Sequence[StoredSurvey]) -> dict[str, Any]:
+        """Return what a run's `metrics.json` says of how it was made, with the limit of stars."""
+        return {**super().describe(surveys), "training_stars": self.training_stars}
+
 
 @dataclass(frozen=True)
 class DrawTask:
@@ -169,6 +188,10 @@ class DrawTask:
         Rows of the table.
     seed
         The random seed of everything in the draw.
+    learned
+        The rows of the dataset that this draw learns from, where others are there for other draws; None for all.
+    elsewhere
+        The target's stars that the dataset has not; None where it has all.
     """
 
     dataset: Dataset
@@ -179,6 +202,14 @@ class DrawTask:
     seed: int
     scaling: ScalingMethod = "rank"
     device: str = "cpu"
+    learned: NDArray[np.bool_] | None = field(default=None, repr=False)
+    elsewhere: StarsElsewhere | None = field(default=None, repr=False)
+
+    def alone(self) -> "DrawTask":
+        """Return the task with the rows that it learns from, as if there were no other draw."""
+        if self.learned is None:
+            return self
+        return replace(self, dataset=self.dataset.only(self.learned), drawn=self.drawn[self.learned], learned=None)
 
     @property
     def member_seeds(self) -> tuple[int, ...]:
@@ -200,6 +231,16 @@ class DrawTask:
         """Which target objects can be scored: those whose class is known but was not drawn."""
         return (self.truth != UNLABELLED) & (self.drawn[self.dataset.rows_of(self.target)] == UNLABELLED)
 
+    @property
+    def target_ids(self) -> NDArray[np.object_]:
+        """The target's objects in the dataset."""
+        return self.dataset.object_ids[self.dataset.rows_of(self.target)]
+
+    @property
+    def is_scored_elsewhere(self) -> bool:
+        """Whether stars that the dataset has not can be scored: no label of theirs is drawn."""
+        return self.elsewhere is not None and self.elsewhere.labelled > int((self.truth != UNLABELLED).sum())
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -215,21 +256,27 @@ class Plan:
         One for each draw; the first one's ensemble is kept to classify new stars.
     settings
         What `metrics.json` says of how the run was made.
+    class_mix
+        Labelled stars of each class in the survey to classify.
     folds
         Whether draws hold out folds.
     left_out
         Classes that the surveys have, and that the run does not tell apart.
     answers
         How many labels of each class people gave; they are in every draw.
+    sample_sizes
+        Surveys of which not all stars are learned from: how many of how many.
     """
 
     surveys: tuple[StoredSurvey, ...]
     dataset: Dataset = field(repr=False)
     tasks: tuple[DrawTask, ...] = field(repr=False)
     settings: Mapping[str, Any]
+    class_mix: Mapping[str, int]
     folds: bool = False
     left_out: tuple[str, ...] = ()
     answers: Mapping[str, int] = field(default_factory=dict)
+    sample_sizes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
 def draw_tasks(

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from lcdvt.dataset.sampling import TRAINING_STARS
 from lcdvt.dvt.config import choose_preset
 from lcdvt.errors import LcdvtError, SettingsError
 from lcdvt.parallel.executors import IN_THIS_PROCESS
@@ -76,6 +77,7 @@ def retrain(
         rows=rows,
         scaling=made["scaling"],
         source_labels=str(made["source_labels"]),
+        training_stars=int(made.get("training_stars", TRAINING_STARS)),
         labels_from=Path(labels_from) if labels_from is not None else answers_path(target, data),
     )
     place = RunPlace(name or next_name(folder.absolute().name, data), data, force)

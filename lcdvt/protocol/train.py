@@ -125,11 +125,12 @@ def run_train(
         fold = held_out_folds(dataset.y, options.seed, options.repeats)
         drawn = [dataset.y, *labels_without_fold(dataset.y, fold, options.repeats)]
     else:
-        drawn = [dataset.draw([budget], seed) for seed in range(options.seed, options.seed + options.repeats)]
+        drawn = [dataset.draw([budget], seed) for seed in options.draw_seeds]
     plan = Plan(
         surveys=(stored,),
         dataset=dataset,
         tasks=draw_tasks(dataset, drawn, options, ONE_SURVEY_ROWS),
+        class_mix=dataset.class_mix(),
         settings={"verb": "train", "labels": str(budget), **options.describe([stored])},
         folds=uses_all,
         left_out=tuple(sorted(set(tables.labels.dropna()) - set(dataset.classes))),

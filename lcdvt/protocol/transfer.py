@@ -4,29 +4,27 @@ Read from the top: options are checked, surveys opened and brought under common 
 plan is carried out.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TypedDict, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lcdvt.dataset.alignment import aligned_surveys, with_replicates
-from lcdvt.dataset.dataset import UNLABELLED, Dataset, build_dataset
+from lcdvt.dataset.dataset import UNLABELLED
 from lcdvt.dataset.draws import NO_LABEL, LabelBudget
+from lcdvt.dataset.sampling import TRAINING_STARS
 from lcdvt.dataset.scaling import ScalingMethod
 from lcdvt.dvt.config import DoubtfulLabels, DVTConfig, TrainingMode
-from lcdvt.errors import DatasetError, SettingsError
-from lcdvt.ingestion.replicates import replicate_features
-from lcdvt.names import LABEL, OBJECT_ID
+from lcdvt.errors import SettingsError
 from lcdvt.parallel.executors import EVERY_CORE, IN_THIS_PROCESS, Workers
 from lcdvt.parallel.progress import Progress, silent
 from lcdvt.protocol.carry_out import RunPlace, carry_out
 from lcdvt.protocol.plan import ALL_ROWS, NEED_REPLICATES, UNSUPERVISED_ROWS, Plan, TransferOptions, draw_tasks
+from lcdvt.protocol.stars import draw_stars, thin_light_curves
 from lcdvt.run import Run
 from lcdvt.workspace.answers import read_answers
-from lcdvt.workspace.survey import StoredSurvey, open_survey
+from lcdvt.workspace.survey import open_survey
 
 
 def transfer(
@@ -46,6 +44,7 @@ def transfer(
     rows: Sequence[str] | None = None,
     replicates: int | None = None,
     doubtful_labels: DoubtfulLabels | None = None,
+    training_stars: int = TRAINING_STARS,
     scaling: ScalingMethod = "rank",
     device: str = "auto",
     jobs: int | None = None,
@@ -96,6 +95,10 @@ def transfer(
         What DVT and its teachers make of drawn labels that the sources contradict: "keep" learns from them like all
         others, to "leave-out" these stars are unlabelled; None as the preset says (leave-out), but keep where people's
         answers are among the labels, because they know better.
+    training_stars
+        Of a survey with more stars a sample of so many is learned from: of a source stratified by class, of the target
+        beside all drawn labels. The target's other stars are classified and scored part by part, so that memory does
+        not grow with the survey.
     scaling
         How features are brought to one scale.
     device
@@ -124,6 +127,7 @@ def transfer(
         labels_from=None if labels_from is None else Path(labels_from),
         replicates=replicates,
         doubtful_labels=doubtful_labels,
+        training_stars=training_stars,
     )
     sources = [source] if isinstance(source, str) else list(source)
     place = RunPlace(name or transfer_name(sources, target), data, force, reuse)
@@ -143,6 +147,7 @@ class TransferKeywords(TypedDict, total=False):
     rows: Sequence[str] | None
     replicates: int | None
     doubtful_labels: DoubtfulLabels | None
+    training_stars: int
     scaling: ScalingMethod
     device: str
     jobs: int | None
@@ -234,14 +239,8 @@ def plan_transfer(
     if options.labels_from is not None and not given:
         raise SettingsError(f"labels_from={options.labels_from}: nobody has named the class of a star there yet.")
     place.check_free()
-    dataset, left_out = put_together(surveys, options.classes, given, target_needs_labels=target_budget != NO_LABEL)
-    catalogued, answered = without_answers(dataset, surveys[-1], given)
-    if given and not (catalogued.y[catalogued.rows_of(len(sources))] != UNLABELLED).any():
-        target_budget = NO_LABEL  # all labels of the target are answers
-    budgets = [*[source_budget] * len(sources), target_budget]
-    drawn = [catalogued.draw(budgets, seed) for seed in range(options.seed, options.seed + options.repeats)]
-    for draw in drawn:
-        draw[answered] = dataset.y[answered]
+    stars = draw_stars(surveys, options, target_budget, given)
+    dataset, answered = stars.dataset, stars.answered
     used = np.bincount(dataset.y[answered & (dataset.y != UNLABELLED)], minlength=len(dataset.classes))
     counted = dict(zip(dataset.classes, used.tolist(), strict=True)) if given else {}
     about_answers = (
@@ -252,113 +251,27 @@ def plan_transfer(
     def tell(done: int, total: int | None, note: str = "") -> None:
         progress(0, options.repeats, f"thinned light curves: {done} of {total} parts")
 
-    dataset = thin_light_curves(dataset, surveys, replicates, workers, tell)
+    dataset = thin_light_curves(dataset, surveys, replicates, workers, tell, stars.replicated)
+    tasks = draw_tasks(dataset, stars.drawn, options, known_rows)
+    if stars.learned is not None:
+        tasks = tuple(
+            replace(task, learned=learned, elsewhere=stars.elsewhere)
+            for task, learned in zip(tasks, stars.learned, strict=True)
+        )
     return Plan(
         surveys=surveys,
         dataset=dataset,
-        tasks=draw_tasks(dataset, drawn, options, known_rows),
+        tasks=tasks,
         settings={
             "verb": "transfer",
-            "labels": str(target_budget),
+            "labels": str(stars.target_budget),
             "source_labels": str(source_budget),
             **about_answers,
             **options.describe(surveys),
+            **({"sample_sizes": dict(stars.sample_sizes)} if stars.sample_sizes else {}),
         },
-        left_out=left_out,
+        class_mix=stars.class_mix,
+        left_out=stars.left_out,
         answers=counted,
+        sample_sizes=stars.sample_sizes,
     )
-
-
-def put_together(
-    stored: Sequence[StoredSurvey],
-    classes: Sequence[str] | None,
-    answers: Mapping[str, str] | None = None,
-    *,
-    target_needs_labels: bool = True,
-) -> tuple[Dataset, tuple[str, ...]]:
-    """Put the surveys together, with the classes wanted or those that both sides have; and what is left out.
-
-    Parameters
-    ----------
-    stored
-        Sources first, the target last.
-    classes
-        The classes wanted; None for those that both sides have.
-    answers
-        What people said of stars of the target; their word counts, not the catalogue's.
-    target_needs_labels
-        Whether a target without any label is refused; otherwise it may have all classes of the sources.
-    """
-    surveys = aligned_surveys(stored)
-    if answers:
-        labels = surveys[-1].labels.astype(object)
-        known_stars = [star for star in answers if star in labels.index]
-        labels.loc[known_stars] = [answers[star] for star in known_stars]
-        surveys[-1] = replace(surveys[-1], labels=labels)
-    known = [set(survey.labels.dropna()) for survey in surveys]
-    for survey, found in zip(surveys, known, strict=True):
-        if not found and (target_needs_labels or survey is not surveys[-1]):
-            raise DatasetError(f"{survey.name} has no labels: ingest it with catalog=FILE, or choose another survey.")
-    at_source, target = set.union(*known[:-1]), surveys[-1].name
-    at_target = known[-1] or at_source
-    if answers and classes is not None and not target_needs_labels:
-        at_target = at_target | at_source  # people may not have come to every class yet
-    shared = sorted(at_source & at_target)
-    for name in classes or ():
-        if name not in shared:
-            lacking = target if name not in at_target else " + ".join(survey.name for survey in surveys[:-1])
-            raise SettingsError(
-                f"classes={name}: {lacking} has not a single labelled object of it; choose from {', '.join(shared)}."
-            )
-    if len(shared) < 2:
-        raise DatasetError(
-            f"the sources have {', '.join(sorted(at_source))} and {target} has {', '.join(sorted(at_target))}: "
-            "at least two classes in common are needed."
-        )
-    chosen = shared if classes is None else sorted(set(classes))
-    return build_dataset(surveys, classes=chosen), tuple(sorted((at_source | at_target) - set(chosen)))
-
-
-def thin_light_curves(
-    dataset: Dataset,
-    surveys: Sequence[StoredSurvey],
-    replicates: int,
-    workers: Workers = IN_THIS_PROCESS,
-    progress: Progress = silent,
-) -> Dataset:
-    """Return the dataset with as many replicates of its stars; those made before are read.
-
-    Parameters
-    ----------
-    dataset, surveys
-        As `put_together` made it, of these surveys.
-    replicates
-        How many of each star.
-    workers, progress
-        Who computes features that were not computed before, and who is told.
-    """
-    if replicates == 0:
-        return dataset
-    made = [
-        [replicate_features(stored, number, workers, progress) for stored in surveys]
-        for number in range(1, replicates + 1)
-    ]
-    return with_replicates(dataset, surveys, made)
-
-
-def without_answers(
-    dataset: Dataset, target: StoredSurvey, answers: Mapping[str, str]
-) -> tuple[Dataset, NDArray[np.bool_]]:
-    """Return the dataset with the catalogue's labels alone, from which labels are drawn, and which rows are answers.
-
-    So the same seed draws the same stars of the catalogue however many answers there are.
-    """
-    is_target = dataset.rows_of(len(dataset.surveys) - 1)
-    answered = is_target & np.isin(dataset.object_ids, np.array(list(answers), dtype=object))
-    if not answered.any():
-        return dataset, answered
-    catalogue = target.objects().set_index(OBJECT_ID)[LABEL]
-    numbers = {name: number for number, name in enumerate(dataset.classes)}
-    y = dataset.y.copy()
-    y[answered] = [numbers.get(label, UNLABELLED) for label in catalogue.reindex(dataset.object_ids[answered])]
-    return replace(dataset, y=y), answered

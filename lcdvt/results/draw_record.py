@@ -6,7 +6,7 @@ a run that was stopped and one that never was end with the same numbers (JSON ke
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 
 from lcdvt.disk.atomic import write_text
 from lcdvt.errors import WorkspaceError
-from lcdvt.evaluate import ReliabilityBins, Score, confusion_matrix, reliability, score
+from lcdvt.evaluate import (
+    ReliabilityBins,
+    Score,
+    confusion_matrix,
+    pooled_reliability,
+    reliability,
+    score,
+    score_of_counts,
+)
 
 VERSION: Final = 1
 """Raised when the file's form changes, so that an old lcdvt refuses it."""
@@ -56,6 +64,15 @@ class RowOutcome:
             confusion_matrix(known, given.argmax(axis=1), len(classes)),
             reliability(known, given),
         )
+
+    @classmethod
+    def pooled(cls, outcomes: "Sequence[RowOutcome]", classes: tuple[str, ...]) -> "RowOutcome":
+        """Return what the objects of several outcomes come to together; a single one stays as it is."""
+        if len(outcomes) == 1:
+            return outcomes[0]
+        confusion = np.sum([outcome.confusion for outcome in outcomes], axis=0)
+        bins = pooled_reliability([outcome.reliability for outcome in outcomes])
+        return cls(score_of_counts(confusion, bins, classes), confusion, bins)
 
     def to_record(self) -> dict[str, Any]:
         """Return the outcome as JSON can hold it."""

@@ -44,6 +44,9 @@ class Circumstances:
         were not scored.
     answers
         Of the target labels in each draw, how many of each class people gave by `lcdvt label`.
+    sample_sizes
+        Surveys of which a sample was learned from, because they have too many stars: how many of how many in the first
+        draw.
     """
 
     sources: tuple[str, ...]
@@ -57,6 +60,7 @@ class Circumstances:
     folds: bool = False
     left_out: tuple[str, ...] = ()
     answers: Mapping[str, int] = field(default_factory=dict)
+    sample_sizes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -238,6 +242,8 @@ def _notes(scores: Sequence[RowScores], circumstances: Circumstances, has_publis
     total = sum(circumstances.class_mix.values())
     mix = ", ".join(f"{name} {count} ({100 * count / total:.1f} %)" for name, count in circumstances.class_mix.items())
     notes.append(f"Class mix of {'the target' if target else circumstances.target}: {mix}.")
+    if circumstances.sample_sizes:
+        notes.append(sample_sentence(circumstances.sample_sizes, circumstances.target, circumstances.seeds[0]))
     if circumstances.left_out:
         notes.append(f"Left out (not asked for, or without labels on one side): {', '.join(circumstances.left_out)}.")
     notes.append(f"Seeds: {', '.join(map(str, circumstances.seeds))}.")
@@ -251,6 +257,16 @@ def _notes(scores: Sequence[RowScores], circumstances: Circumstances, has_publis
             "macro F1 there is the mean of the rounded class values."
         )
     return notes
+
+
+def sample_sentence(sizes: Mapping[str, tuple[int, int]], target: str, seed: int) -> str:
+    """Say which surveys were too large to be learned from as a whole, and what became of their other stars."""
+    listed = " and ".join(f"{learned:,} of {stars:,} stars of {name}" for name, (learned, stars) in sizes.items())
+    rest = f", with all drawn labels of {target}, whose other stars were classified and scored part by part"
+    return (
+        f"Trained on a sample, to keep the memory small: {listed}, chosen by seed {seed}"
+        f"{rest if target in sizes else ''}."
+    )
 
 
 def _label_counts(circumstances: Circumstances) -> str:

@@ -114,6 +114,7 @@ class Journal:
         self.batch_objects: int | None = None
         self.records: list[PartRecord] = []
         """Without what grows with the input: `whole_records` reads that."""
+        self._earlier = _EarlierRecords()
         self._finished: set[bytes] = set()
         self.incomplete: dict[str, dict[str, str]] = {}
         """Objects of which some file could not be read: object -> file -> why."""
@@ -176,10 +177,9 @@ class Journal:
             self._take_record(record)
 
     def _take_record(self, record: PartRecord) -> None:
-        if record.replaced or record.read_again:
-            for earlier in self.records:
-                _forget_what_was_read_again(earlier, record)
+        self._earlier.forget_what_was_read_again(record)
         self.records.append(replace(record, finished_inputs=[], left_out={}, incomplete={}, rewritten={}))
+        self._earlier.add(self.records[-1])
         self.files |= {name: WrittenFile(size, record.checksums.get(name, "")) for name, size in record.sizes.items()}
         self.files |= {name: WrittenFile(size, crc) for name, (size, crc, _) in record.rewritten.items()}
         self.waiting |= {name: waits for name, (_, _, waits) in record.rewritten.items()}
@@ -212,7 +212,7 @@ class Journal:
         header = {"journal": JOURNAL_VERSION, _SUMS: True, "settings": self.settings}
         write_text(self.path, _with_sum(header).decode())
         self.records, self.files, self.batch_objects, self.completed = [], {}, None, False
-        self.incomplete, self.waiting = {}, {}
+        self.incomplete, self.waiting, self._earlier = {}, {}, _EarlierRecords()
         self._finished.clear()
 
     def note_files(self, files: Mapping[str, WrittenFile]) -> None:
@@ -359,28 +359,60 @@ def _path_hash(path: str) -> int:
     return int.from_bytes(blake2b(path.encode("utf-8", "surrogateescape"), digest_size=8).digest(), "little")
 
 
-def _forget_what_was_read_again(earlier: PartRecord, record: PartRecord) -> None:
-    """Take from an earlier part's record what a later one says again."""
-    objects, epochs = record.replaced.get(str(earlier.number), (0, 0))
-    if objects:
-        earlier.objects -= objects
-        earlier.epochs -= epochs
-        earlier.dropped_epochs[REPLACED] = earlier.dropped_epochs.get(REPLACED, 0) + epochs
-    if not record.read_again:
-        return
-    if earlier.stream is not None and earlier.stream[0][0] in record.read_again:
-        is_older = record.stream is None or earlier.stream[0] != record.stream[0]
-        if is_older:
-            earlier.files = earlier.files_skipped = 0
-            earlier.problems = []
-    elif earlier.problems:
-        outdated = {
-            name: [problem for problem in earlier.problems if problem.startswith((f"{name}:", f"{name} "))]
-            for name in record.read_again
-        }
-        gone = {problem for problems in outdated.values() for problem in problems}
-        earlier.files_skipped -= min(sum(map(bool, outdated.values())), earlier.files_skipped)
-        earlier.problems = [problem for problem in earlier.problems if problem not in gone]
+class _EarlierRecords:
+    """The parts by all that a later one may say again: a survey that is read again as a whole has as many of both."""
+
+    def __init__(self) -> None:
+        self._by_number: dict[str, PartRecord] = {}
+        self._of_stream: dict[str, list[PartRecord]] = {}
+        self._with_problems: list[PartRecord] = []
+
+    def add(self, record: PartRecord) -> None:
+        """Remember a part."""
+        self._by_number[str(record.number)] = record
+        if record.stream is not None:
+            self._of_stream.setdefault(record.stream[0][0], []).append(record)
+        if record.problems:
+            self._with_problems.append(record)
+
+    def forget_what_was_read_again(self, record: PartRecord) -> None:
+        """Take from the earlier parts' records what a later one says again."""
+        for number, (objects, epochs) in record.replaced.items():
+            earlier = self._by_number.get(number)
+            if objects and earlier is not None:
+                earlier.objects -= objects
+                earlier.epochs -= epochs
+                earlier.dropped_epochs[REPLACED] = earlier.dropped_epochs.get(REPLACED, 0) + epochs
+        if not record.read_again:
+            return
+        read_again = set(record.read_again)
+        for path in read_again & self._of_stream.keys():
+            self._of_stream[path] = [one for one in self._of_stream[path] if not _forget_older_stream(one, record)]
+        for earlier in self._with_problems:
+            if earlier.stream is None or earlier.stream[0][0] not in read_again:
+                _forget_problems(earlier, record.read_again)
+        self._with_problems = [earlier for earlier in self._with_problems if earlier.problems]
+
+
+def _forget_older_stream(earlier: PartRecord, record: PartRecord) -> bool:
+    """Forget what was said of a large file as it was before, if that is what an earlier part is of."""
+    assert earlier.stream is not None  # only such parts are asked about
+    if record.stream is not None and earlier.stream[0] == record.stream[0]:
+        return False
+    earlier.files = earlier.files_skipped = 0
+    earlier.problems = []
+    return True
+
+
+def _forget_problems(earlier: PartRecord, read_again: list[str]) -> None:
+    """Forget what was said of files that could not be read, and were read again."""
+    outdated = {
+        name: [problem for problem in earlier.problems if problem.startswith((f"{name}:", f"{name} "))]
+        for name in read_again
+    }
+    gone = {problem for problems in outdated.values() for problem in problems}
+    earlier.files_skipped -= min(sum(map(bool, outdated.values())), earlier.files_skipped)
+    earlier.problems = [problem for problem in earlier.problems if problem not in gone]
 
 
 def _digest(key: Sequence[Any]) -> bytes:

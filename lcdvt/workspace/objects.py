@@ -18,11 +18,19 @@ from lcdvt.workspace.folder import SurveyFolder
 PART: Final = "part"
 
 
-def objects_by_part(path: Path) -> Iterator[tuple[int, pa.Table]]:
-    """Yield each part's number and its objects; the objects of a part stand together in the table."""
+def objects_by_part(path: Path, columns: list[str] | None = None) -> Iterator[tuple[int, pa.Table]]:
+    """Yield each part's number and its objects; the objects of a part stand together in the table.
+
+    Parameters
+    ----------
+    path
+        The objects table.
+    columns
+        Which of its columns, with the part's number among them; all by default.
+    """
     waiting: pa.Table | None = None
     with open_streamed(path) as file:
-        for batch in file.iter_batches():
+        for batch in file.iter_batches(columns=columns):
             table = pa.Table.from_batches([batch])
             table = table if waiting is None else pa.concat_tables([waiting, table])
             numbers = table[PART].to_numpy()

@@ -8,9 +8,18 @@ from typing import TYPE_CHECKING, Any
 from lcdvt.catalogs.survey import Survey
 from lcdvt.catalogs.survey_toml import survey_from_file
 from lcdvt.disk.limited_text import read_json_object
-from lcdvt.errors import WorkspaceError
+from lcdvt.errors import WorkspaceError, first_line
 from lcdvt.names import LABEL, OBJECT_ID, PERIOD
-from lcdvt.workspace.folder import PARTS, SurveyFolder, cut_files, ingested_surveys, read_part, workspace_folder
+from lcdvt.workspace.folder import (
+    PARTS,
+    REBUILD,
+    SurveyFolder,
+    cut_files,
+    ingested_surveys,
+    part_name,
+    read_part,
+    workspace_folder,
+)
 from lcdvt.workspace.light_curve import LightCurve
 
 if TYPE_CHECKING:
@@ -36,6 +45,23 @@ def open_survey(name: str, data: str | Path | None = None) -> "StoredSurvey":
             f"input; `lcdvt verify {name}` lists all that is wrong."
         )
     return StoredSurvey(name, folder, survey_from_file(folder.survey_toml))
+
+
+@dataclass(frozen=True)
+class FeaturePart:
+    """The stars of one part of features, before their features are read.
+
+    Parameters
+    ----------
+    path
+        The part.
+    object_ids, labels
+        Its stars in their order, and their classes; None for a star without a label.
+    """
+
+    path: Path
+    object_ids: list[str]
+    labels: list[str | None]
 
 
 @dataclass(frozen=True)
@@ -83,11 +109,39 @@ class StoredSurvey:
             raise WorkspaceError(f"survey {self.name!r} has no features: run `lcdvt extract {self.name}`.")
         return read_part(self.folder.features).to_pandas()
 
+    def count_objects(self) -> int:
+        """Return how many objects there are, without reading them."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            return int(pq.read_metadata(self.folder.objects).num_rows)
+        except (pa.ArrowException, OSError) as error:
+            raise WorkspaceError(f"{self.folder.objects} is damaged ({first_line(error)}): {REBUILD}.") from error
+
+    def feature_parts(self) -> "Iterator[FeaturePart]":
+        """Yield the stars that have features and their labels, part by part: never all of them in memory."""
+        from lcdvt.workspace.objects import PART, objects_by_part
+
+        for number, objects in objects_by_part(self.folder.objects, [OBJECT_ID, LABEL, PART]):
+            path = self.folder.features / part_name(number)
+            if path.is_file():
+                labels = dict(zip(objects[OBJECT_ID].to_pylist(), objects[LABEL].to_pylist(), strict=True))
+                object_ids = read_part(path, [OBJECT_ID])[OBJECT_ID].to_pylist()
+                yield FeaturePart(path, object_ids, [labels.get(object_id) for object_id in object_ids])
+
     def light_curve(self, object_id: str) -> LightCurve:
         """Return one star: `.plot()` shows it, `.fold().plot()` by phase, `.epochs` are its numbers."""
         import pyarrow.compute as pc
 
-        found = self.epochs.to_table(filter=pc.field(OBJECT_ID) == object_id).to_pandas()
+        from lcdvt.workspace.objects import PART
+
+        # The objects table knows the part: of ten thousand parts, one is opened.
+        part = self._value_of(self.folder.objects, object_id, PART)
+        if part is None:
+            raise WorkspaceError(f"survey {self.name!r} has no object {object_id!r}.")
+        epochs = read_part(self.folder.epochs / part_name(part))
+        found = epochs.filter(pc.equal(epochs[OBJECT_ID], object_id)).to_pandas()
         if found.empty:
             raise WorkspaceError(f"survey {self.name!r} has no object {object_id!r}.")
         return LightCurve(
@@ -95,7 +149,7 @@ class StoredSurvey:
             survey=self.name,
             epochs=found.drop(columns=OBJECT_ID),
             nanometres=self.survey.nanometres,
-            period=self._value_of(self.folder.features, object_id, PERIOD),
+            period=self._value_of(self.folder.features / part_name(part), object_id, PERIOD),
             label=self._value_of(self.folder.objects, object_id, LABEL),
             time_scale=self.survey.time.stored_scale,
             flux_unit=self.survey.flux_unit,
@@ -103,13 +157,12 @@ class StoredSurvey:
         )
 
     def _value_of(self, place: Path, object_id: str, column: str) -> Any:
-        """Return one value of one star from the objects or the features; None where there is none."""
+        """Return one value of one star from the objects or a part of features; None where there is none."""
         import pandas as pd
         import pyarrow.compute as pc
         import pyarrow.dataset as pds
 
-        parts = [str(part) for part in sorted(place.glob(PARTS))] if place.is_dir() else [str(place)]
-        table = pds.dataset(parts, format="parquet") if parts and Path(parts[0]).is_file() else None
+        table = pds.dataset(place, format="parquet") if place.is_file() else None
         if table is None or column not in table.schema.names:
             return None
         values = table.to_table(columns=[column], filter=pc.field(OBJECT_ID) == object_id)[column].to_pylist()

@@ -9,6 +9,7 @@ from helpers.raw_files import write_eros, write_macho
 
 import lcdvt
 from lcdvt.errors import InputFileError, LcdvtError
+from lcdvt.ingestion.label_table import read_catalogue_table
 from lcdvt.ingestion.labels import load_catalogue, parse_radius
 
 ROWS = [(300.0 + day, 15.0 + day / 100, 0.02, 16.0, 0.03) for day in range(5)]
@@ -140,6 +141,15 @@ def test_the_separator_and_the_header_are_found(tmp_path, text, packed):
 def test_only_a_line_that_begins_with_a_hash_is_a_comment(tmp_path):
     (tmp_path / "c.csv").write_text('#id,class\nid,class,note\nstar#1,EB,"a, #2"\nstar#2,type #3,\n')
     assert classes_of(tmp_path / "c.csv") == {"star#1": "EB", "star#2": "type #3"}
+
+
+def test_columns_without_a_name_are_not_read(tmp_path):
+    """A header torn into thousands of separators took seconds, for columns nobody can ask for."""
+    path = tmp_path / "labels.csv"
+    path.write_text("id,,class," + "," * 20_000 + "\nstar1,5,RRL" + "," * 20_000 + "\nstar2\n")
+    table = read_catalogue_table(path)
+    assert table.columns.tolist() == ["id", "class"]
+    assert table.to_numpy().tolist() == [["star1", "RRL"], ["star2", ""]]
 
 
 def test_a_line_with_too_many_values_is_named(tmp_path):

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 from lcdvt.errors import LcdvtError
-from lcdvt.parallel.executors import Workers, run_batches
+from lcdvt.parallel import executors
+from lcdvt.parallel.executors import FEW_BATCHES, SECONDS_TO_START, Workers, run_batches
 
 
 def square(number: int) -> int:
@@ -54,6 +55,46 @@ def test_batches_are_taken_as_they_are_needed():
     next(results)
     assert len(taken) <= 5
     results.close()
+
+
+def who(number: int) -> int:
+    return os.getpid()
+
+
+def who_after_a_while(seconds: float) -> int:
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+    return os.getpid()
+
+
+def test_few_quick_batches_do_not_wait_for_a_pool():
+    assert set(run_batches(who, range(FEW_BATCHES), Workers(2), begin_here=True)) == {os.getpid()}
+    assert os.getpid() not in set(run_batches(who, range(FEW_BATCHES), Workers(2)))
+
+
+def test_many_batches_go_to_the_pool_at_once():
+    assert os.getpid() not in set(run_batches(who, range(FEW_BATCHES + 1), Workers(2), begin_here=True))
+
+
+def test_what_takes_longer_than_a_pool_s_start_is_left_to_it():
+    first, *others = run_batches(who_after_a_while, [SECONDS_TO_START + 0.1, 0, 0], Workers(2), begin_here=True)
+    assert first == os.getpid()
+    assert len(others) == 2
+    assert os.getpid() not in others
+
+
+def test_no_more_processes_than_batches(monkeypatch):
+    asked = []
+
+    def on_a_pool(function, batches, jobs):
+        asked.append(jobs)
+        return map(function, batches)
+
+    monkeypatch.setattr(executors, "_run_on_pool", on_a_pool)
+    assert list(run_batches(square, range(3), Workers(64))) == [0, 1, 4]
+    assert list(run_batches(square, [], Workers(64))) == []
+    assert asked == [3]
 
 
 def test_a_worker_that_dies_is_said_in_a_sentence():
