@@ -2,9 +2,10 @@
 
     python benchmarks/loop.py --data WORKSPACE [--pair catalina:eros1] [--seeds 5] [--json loop.json]
 
-WORKSPACE has the surveys ingested (it is only read; each seed works on copies in `--scratch`). An oracle who knows the
-catalogue takes the person's place: it starts `lcdvt label`, asks for each star's page, sends the class, has the run
-made again and goes on with the next suggestions, all by the HTTP interface that the browser uses.
+WORKSPACE has the surveys ingested (it is only read; each seed works on copies in `--scratch`, where the thinned light
+curves that the default's teachers learn from are made once for all seeds). An oracle who knows the catalogue takes the
+person's place: it starts `lcdvt label`, asks for each star's page, sends the class, has the run made again and goes on
+with the next suggestions, all by the HTTP interface that the browser uses.
 
 Half of the target's labelled stars, drawn by class and seed, are never asked for: in the copies they count as of
 another class, so that they are neither drawn nor suggested nor scored by the run, and all F1 are taken on them by this
@@ -14,8 +15,9 @@ Both ways begin with the same stratified draw of 1 % of the labels. Then
 suggest    answers what `lcdvt label` asks for, in rounds of 0.5 %, up to 2.5 %
 random     answers stars that each had the same chance, 2.5 % and 5 % altogether
 
-The question is whether `suggest` reaches with 2.5 % what `random` reaches with 5 %. Real stars. Finished steps are kept
-in `--scratch`, so that the same command goes on where it was interrupted.
+The question is whether `suggest` reaches with 2.5 % what `random` reaches with 5 %. Real stars. The model is the
+default of `lcdvt transfer`, with fewer members for time's sake. Finished steps are kept in `--scratch`, so that the
+same command goes on where it was interrupted.
 """
 
 import argparse
@@ -41,8 +43,11 @@ from rich.table import Table
 
 import lcdvt
 from lcdvt.dataset.draws import LabelBudget, draw_labels
+from lcdvt.dvt.config import choose_preset
 from lcdvt.evaluate import macro_f1
+from lcdvt.ingestion.replicates import replicate_features
 from lcdvt.run import Run
+from lcdvt.workspace.survey import open_survey
 
 START: Final = 0.01
 SUGGESTED: Final = (0.015, 0.02, 0.025)
@@ -106,12 +111,30 @@ def labelling(run: str, data: Path, stars: int) -> Iterator[Page]:
         process.wait(60)
 
 
+def copy_whole(source: Path, target: Path) -> None:
+    """Copy a folder unless it is there; an interrupted copy is not taken for a whole one."""
+    if target.exists():
+        return
+    unfinished = target.with_name(f".{target.name}")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    shutil.copytree(source, unfinished)
+    unfinished.rename(target)
+
+
+def copy_surveys(source_data: Path, names: tuple[str, ...], preset: str, folder: Path) -> None:
+    """Copy the surveys once, and make what the model's teachers learn from beside the light curves as they are."""
+    teaching = choose_preset(preset).teaching
+    for name in names:
+        copy_whole(source_data / name, folder / name)
+        for number in range(1, 1 + (teaching.replicates if teaching else 0)):
+            replicate_features(open_survey(name, folder), number)
+
+
 def prepare(source_data: Path, pair: tuple[tuple[str, ...], str], seed: int, folder: Path) -> pd.Series:
     """Copy the surveys, hide the labels of half of the target's stars, and return the true labels of that half."""
     sources, target = pair
     for name in (*sources, target):
-        if not (folder / name).exists():
-            shutil.copytree(source_data / name, folder / name)
+        copy_whole(source_data / name, folder / name)
     objects = pd.read_parquet(source_data / target / "objects.parquet")
     known: set[str] = set()
     for name in sources:
@@ -163,7 +186,9 @@ def one_seed(
     """Return F1 by way and number of labels."""
     sources, target = pair
     folder = arguments.scratch / f"{'+'.join(sources)}-{target}" / f"seed-{seed}"
-    truth = prepare(arguments.data, pair, seed, folder / "suggest")
+    surveys = arguments.scratch / "surveys"
+    copy_surveys(arguments.data, (*sources, target), arguments.preset, surveys)
+    truth = prepare(surveys, pair, seed, folder / "suggest")
     objects = pd.read_parquet(folder / "suggest" / target / "objects.parquet")
     askable = objects[objects["label"].notna() & (objects["label"] != HELD_OUT) & (objects["label"] != "OTHER")]
     catalogue = dict(zip(askable["object_id"], askable["label"], strict=True))
@@ -174,8 +199,7 @@ def one_seed(
             sources, target, str(first), preset=arguments.preset, members=arguments.members, repeats=1, rows=[],
             seed=seed, jobs=1, data=folder / "suggest", name="base",
         )  # fmt: skip
-    if not (folder / "random").exists():
-        shutil.copytree(folder / "suggest", folder / "random")
+    copy_whole(folder / "suggest", folder / "random")
     start = lcdvt.open_run("base", folder / "suggest")
     found: dict[str, dict[int, float]] = {"suggest": {first: held_out_f1(start, truth)}}
     found["random"] = dict(found["suggest"])
@@ -205,7 +229,7 @@ def main() -> None:
     parser.add_argument("--scratch", type=Path, default=Path("lcdvt-loop"))
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--preset", default="tied")
+    parser.add_argument("--preset", default="taught")
     parser.add_argument("--members", type=int, default=5)
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()

@@ -1,6 +1,7 @@
 """What is to be known of a survey, in words: `lcdvt surveys show` and the survey's page in the manual have them."""
 
-from lcdvt.catalogs.survey import Format, Survey
+from lcdvt.catalogs.file_format import Format
+from lcdvt.catalogs.survey import Survey
 
 Facts = list[tuple[str, str]]
 

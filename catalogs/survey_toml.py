@@ -3,7 +3,9 @@
 from pathlib import Path
 from typing import Any, Final
 
-from lcdvt.catalogs.survey import BandColumns, Flag, Format, Survey, TimeSystem
+from lcdvt.catalogs.file_format import BandColumns, Flag, Format
+from lcdvt.catalogs.survey import Survey
+from lcdvt.catalogs.time_system import TimeSystem
 from lcdvt.disk.limited_text import parse_toml
 from lcdvt.errors import SurveyError
 

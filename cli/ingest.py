@@ -104,6 +104,8 @@ def _print_summary(result: "IngestResult") -> None:
     for reason, count in totals["dropped_epochs"].items():
         table.add_row(f"  dropped: {reason}", str(count))
     table.add_row("epochs kept", str(totals["epochs"]))
+    if totals["limits"]:
+        table.add_row("upper limits kept apart", str(totals["limits"]))
     for reason, count in totals["feature_gaps"].items():
         table.add_row(f"  no features in {reason}", str(count))
     for note, count in totals["notes"].items():

@@ -32,6 +32,9 @@ def transfer_options(
         int | None,
         typer.Option(help="Thinned light curves of each star for DVT's teachers; default: as the preset says, 1."),
     ] = None,
+    training_stars: Annotated[
+        int, typer.Option(help="Learn from a sample of so many stars where a survey has more; all are classified.")
+    ] = 200_000,
     doubtful_labels: Annotated[
         str | None,
         typer.Option(
@@ -39,9 +42,6 @@ def transfer_options(
             "default: as the preset says, leave-out, but keep with --labels-from."
         ),
     ] = None,
-    training_stars: Annotated[
-        int, typer.Option(help="Learn from a sample of so many stars where a survey has more; all are classified.")
-    ] = 200_000,
     device: options.Device = "auto",
 ) -> "TransferOptions":
     """Return how labels are carried over."""
@@ -50,8 +50,8 @@ def transfer_options(
     return TransferOptions(
         source_labels=source_labels, classes=split_names(classes), mode=mode, preset=preset, steps=steps,  # type: ignore[arg-type]
         members=members, repeats=repeats, seed=seed, rows=split_names(rows), device=device,
-        labels_from=labels_from, replicates=replicates, doubtful_labels=doubtful_labels,  # type: ignore[arg-type]
-        training_stars=training_stars,
+        labels_from=labels_from, replicates=replicates, training_stars=training_stars,
+        doubtful_labels=doubtful_labels,  # type: ignore[arg-type]
     )  # fmt: skip
 
 

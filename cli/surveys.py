@@ -69,7 +69,8 @@ def _show_stored(name: str, data: Path | None) -> None:
         return
     ingested = open_survey(name, data).ingested
     totals = ingested["totals"]
-    out.print(f"in the workspace: {totals['objects']} objects, {totals['epochs']} epochs")
+    limits = f", {totals['limits']} upper limits" if totals.get("limits") else ""
+    out.print(f"in the workspace: {totals['objects']} objects, {totals['epochs']} epochs{limits}")
     print_incomplete(ingested.get("incomplete", {}))
 
 

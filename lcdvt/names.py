@@ -11,6 +11,9 @@ MAG_ERR: Final = "mag_err"
 FLUX: Final = "flux"
 FLUX_ERR: Final = "flux_err"
 
+# The table of upper limits has object, band and date as the epochs table has, and this.
+MAG_LIMIT: Final = "mag_limit"
+
 # The objects table.
 LABEL: Final = "label"
 SURVEY_LABEL: Final = "survey_label"

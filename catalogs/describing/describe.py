@@ -46,7 +46,7 @@ def describe(name: str, sample: Sample) -> str:
         'kind = "flux"  # guess' if guess.is_flux else 'kind = "calibrated"  # or instrumental, or flux',
     ]
     if guess.is_flux:
-        lines.append(_flux_zero_point(guess.magnitudes[0][0]))
+        lines.append(_flux_zero_point(guess))
     if not has_errors:
         lines.append(
             f"constant_error = 0.02  # guess: {'not every band has' if errors else 'there is no'} error column"
@@ -95,6 +95,10 @@ def _format_section(sample: Sample, guess: ColumnGuess, has_errors: bool) -> lis
             lines.append(f"err = {column(err)}  # guess")
         band = f"band = {quoted(guess.bands[0])}" if guess.band is None else f"band_column = {column(guess.band)}"
         lines.append(f"{band}  # guess")
+        if guess.zero_point is not None:
+            lines.append(f"zero_point_column = {column(guess.zero_point)}  # guess")
+        if guess.limit is not None:
+            lines.append(f"limit = {column(guess.limit)}  # guess: rows with this and no magnitude are upper limits")
     if guess.ra is not None and guess.dec is not None:
         lines += [f"ra = {column(guess.ra)}  # guess", f"dec = {column(guess.dec)}  # guess"]
     return lines
@@ -155,7 +159,10 @@ def _sentinels(guess: ColumnGuess, columns: list[str]) -> list[float]:
     ]
 
 
-def _flux_zero_point(column: str) -> str:
+def _flux_zero_point(guess: ColumnGuess) -> str:
+    column = guess.magnitudes[0][0]
+    if guess.zero_point is not None:
+        return "flux_zero_point = 23.9  # guess: fluxes are brought to microjansky by each row's own zero point"
     if column.rpartition(".")[2].lower() == "ujy":
         return "flux_zero_point = 23.9  # guess: AB magnitudes of microjansky, from the column's name"
     return "flux_zero_point = 25.0  # guess: the magnitude of flux 1 (23.9 of 1 uJy, 31.4 of 1 nJy, 8.9 of 1 Jy)"

@@ -10,33 +10,37 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lcdvt.catalogs.describing.look import Sample
-from lcdvt.catalogs.vocabulary import known_wavelength
+from lcdvt.catalogs.vocabulary import MISSING_WORDS, known_wavelength
 from lcdvt.errors import SurveyError
 
 # Where a file has several, that of the barycentre or of the Sun comes first: it does not change with the season.
 TIME_NAMES: Final = tuple(
-    "bjd bmjd hjd hmjd mjd jd time date obstime obs_time dateobs mjd_obs obsmjd mjdobs midpointmjdtai expmidptmjd t "
-    "epoch".split()
+    "bjd bmjd hjd hmjd mjd jd time date obstime obs_time dateobs mjd_obs obsmjd mjdobs midpointmjdtai midpointtai "
+    "expmidptmjd t epoch".split()
 )
 MAG_NAMES: Final = tuple(
     "mag magnitude magpsf_corr mag_autocorr m psfmag mag_auto magpsf mag_psf psf_mag mag_kron averagemag ucalmag "
     "phot".split()
 )
 FLUX_NAMES: Final = tuple(
-    "flux pdcsap_flux corr_flux scienceflux psfflux psf_flux flux_psf ujy forcediffimflux sap_flux".split()
+    "flux pdcsap_flux corr_flux scienceflux psfflux psflux psf_flux flux_psf ujy forcediffimflux sap_flux".split()
 )
 ERROR_NAMES: Final = tuple(
     "magerr mag_err err error e_mag sigma emag mag_error sigmapsf_corr_ext magerr_auto sigmapsf magerr_kron "
     "psf_inst_mag_sig uncertainty".split()
 )
 FLUX_ERROR_NAMES: Final = tuple(
-    "fluxerr flux_err flux_error e_flux psffluxerr psf_flux_err pdcsap_flux_err sciencefluxerr dujy forcediffimfluxunc "
-    "sap_flux_err err error sigma uncertainty".split()
+    "fluxerr flux_err flux_error e_flux psffluxerr psfluxerr psf_flux_err pdcsap_flux_err sciencefluxerr dujy "
+    "forcediffimfluxunc sap_flux_err err error sigma uncertainty".split()
 )
-BAND_NAMES: Final = tuple("band filter passband filt fid bandpass filtercode filter_code filterid".split())
+BAND_NAMES: Final = tuple("band filter passband filt fid bandpass filtercode filter_code filterid filtername".split())
 ID_NAMES: Final = tuple(
     "object_id masterid objid oid star_id starid source_id asas_sn_id diaobjectid allwise_cntr id name objectid object "
     "star".split()
+)
+ZERO_POINT_NAMES: Final = tuple("zpdiff magzpsci magzp zp zeropoint zero_point photzp".split())
+LIMIT_NAMES: Final = tuple(
+    "diffmaglim maglim mag_lim maglimit mag_limit limitmag limit_mag limiting_mag limit ant_maglim".split()
 )
 RA_NAMES, DEC_NAMES = ("ra", "raj2000", "ra_deg", "objra"), ("dec", "dej2000", "dec_deg", "decl", "objdec")
 MAX_BANDS: Final = 12
@@ -47,9 +51,10 @@ MJD_RANGE, JD_RANGE = (15000.0, 110000.0), (2_415_000.0, 2_500_000.0)
 NUMERIC_SHARE: Final = 0.9
 """A few stray words do not make a column text."""
 
-_MISSING: Final = ("", "nan", "null", "none", "na", "n/a", "--", "-", "\\n")
-_ERROR_WORDS: Final = re.compile(r"(?i)magerr|emag|error|err|er|e_|sigma|uncertainty|unc")
-_BAND_MAG: Final = re.compile(r"(?i)(?:(?P<before>[a-z0-9]{1,4})_?mag|mag_?(?P<after>[a-z0-9]{1,4}))")
+_MISSING: Final = ("", *(word.decode() for word in MISSING_WORDS))
+_ERROR_WORDS: Final = re.compile(r"(?i)magerr|emag|error|err|er|e_|sigma|sig|uncertainty|unc")
+_BAND_MAG: Final = re.compile(r"(?i)(?:(?P<before>[a-z0-9]{1,4})_?m(?:ag|pro)|mag_?(?P<after>[a-z0-9]{1,4}))")
+"""WISE says mpro, for the profile by which it was measured."""
 _CALENDAR_DATE: Final = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}")
 
 
@@ -68,6 +73,10 @@ class ColumnGuess:
     band: str | None
     ra: str | None
     dec: str | None
+    zero_point: str | None
+    """Each row's magnitude of flux 1."""
+    limit: str | None
+    """The limiting magnitude of rows without a magnitude; None where every such row lacks it, too."""
     numbers: dict[str, NDArray[np.float64]]
     """The values of every numeric column, NaN where there is none."""
 
@@ -105,7 +114,8 @@ def guess_columns(sample: Sample) -> ColumnGuess:
             mag, err = pair
             bands = bands or [band]
         mag = mag or flux or (rest[0] if rest else None)
-        err = err or _find(named_numeric, FLUX_ERROR_NAMES if is_flux else ERROR_NAMES)
+        own_names = tuple(f"{(mag or '').rpartition('.')[2].lower()}{word}" for word in ("err", "_err", "error", "unc"))
+        err = err or _find(named_numeric, (*own_names, *(FLUX_ERROR_NAMES if is_flux else ERROR_NAMES)))
         if err is None and not is_flux and _find(named_numeric, FLUX_ERROR_NAMES) is not None:
             rest = [mag] if mag is not None else []  # errors there are, but of the flux beside the magnitude
         err = err or next((column for column in rest if column != mag and _looks_like_error(numbers[column])), None)
@@ -117,8 +127,26 @@ def guess_columns(sample: Sample) -> ColumnGuess:
         )
     middle = float(np.nanmedian(numbers[time]))
     return ColumnGuess(
-        time, middle, magnitudes, tuple(bands or ["V"]), is_wide, is_flux, id_column, band_column, ra, dec, numbers
+        time=time,
+        middle_time=middle,
+        magnitudes=magnitudes,
+        bands=tuple(bands or ["V"]),
+        is_wide=is_wide,
+        is_flux=is_flux,
+        id=id_column,
+        band=band_column,
+        ra=ra,
+        dec=dec,
+        zero_point=_find(named_numeric, ZERO_POINT_NAMES) if is_flux else None,
+        limit=None if is_wide or is_flux else _limit_column(numbers, named_numeric, magnitudes[0][0]),
+        numbers=numbers,
     )
+
+
+def _limit_column(numbers: dict[str, NDArray[np.float64]], named_numeric: list[str], mag: str) -> str | None:
+    limit = _find(named_numeric, LIMIT_NAMES)
+    is_used = limit is not None and bool((np.isnan(numbers[mag]) & np.isfinite(numbers[limit])).any())
+    return limit if is_used else None
 
 
 def _find(columns: list[str], names: tuple[str, ...]) -> str | None:
@@ -207,7 +235,7 @@ def _columns_by_band(columns: list[str]) -> dict[str, tuple[str, str | None]]:
 def _band_of_error(column: str) -> str | None:
     """Return what is left of an error column's name without the words for error and magnitude."""
     rest, count = _ERROR_WORDS.subn("", column)
-    return re.sub(r"(?i)mag|_", "", rest) if count else None
+    return re.sub(r"(?i)mag|mpro|_", "", rest) if count else None
 
 
 def _error_of(band: str, errors: dict[str, str | None]) -> str | None:

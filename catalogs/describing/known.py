@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Final
 
 from lcdvt.catalogs.describing.look import BYTES_LOOKED_AT
+from lcdvt.catalogs.file_format import Format
 from lcdvt.catalogs.reading.detect import HEAD_BYTES, Match, match_survey
 from lcdvt.catalogs.reading.files import open_stream, read_whole
 from lcdvt.catalogs.reading.peek import peek
 from lcdvt.catalogs.registry import builtin_surveys
-from lcdvt.catalogs.survey import Format, Survey
+from lcdvt.catalogs.survey import Survey
 
 _FORMATS: Final = re.compile(r"(?<=\n\n)(?=(?:#[^\n]*\n)*\[\[formats\]\])")
 _NAME: Final = re.compile(r'(?m)^name = "[^"\n]*"$')

@@ -11,12 +11,13 @@ from typing import Any, Final
 
 import pandas as pd
 
+from lcdvt.catalogs.file_format import SEPARATOR_NAMES
 from lcdvt.catalogs.reading.detect import HEAD_BYTES, head_text
 from lcdvt.catalogs.reading.files import open_stream, read_whole
 from lcdvt.catalogs.reading.hats_folder import hats_partitions
 from lcdvt.catalogs.reading.nested import flat_names, flattened
-from lcdvt.catalogs.survey import SEPARATOR_NAMES
-from lcdvt.errors import LcdvtError, SurveyError, first_line
+from lcdvt.catalogs.reading.records import curve_names, record_table
+from lcdvt.errors import InputFileError, LcdvtError, SurveyError, first_line
 
 BYTES_LOOKED_AT: Final = 1 << 20
 """Some thousand lines: enough to tell columns apart, read at once."""
@@ -30,6 +31,9 @@ MOST_HEADER_LINES: Final = 4
 """Names, types, units, dashes: beyond that, lines without a number are no header."""
 COMMENT_MARKS: Final = "#%!\\"
 PARQUET_MAGIC: Final = b"PAR1"
+AVRO_MAGIC: Final = b"Obj\x01"
+IPAC_BAR: Final = "|"
+COMMENT_HEADER: Final = 'header = "comment"'
 _LIMIT_LINE: Final = re.compile(rb"(?m)^[^\n]*[<>]=?[ \t]*[0-9.][^\n]*\n?")
 
 
@@ -39,7 +43,7 @@ class Sample:
 
     path: Path
     type: str
-    """As a description's `type` says it: text, parquet, fits or votable."""
+    """As a description's `type` says it: text, parquet, fits, votable, json or avro."""
     content: bytes
     """The bytes seen, a readable file in themselves: whole lines of a text, whole rows of a table."""
     is_whole_file: bool
@@ -73,8 +77,12 @@ def look_at(path: Path) -> Sample:
         sample = _damage_said(path, "fits", _astropy_sample)
     elif content.lstrip().startswith((b"<?xml", b"<VOTABLE")):
         sample = _damage_said(path, "votable", _astropy_sample)
+    elif content.startswith(AVRO_MAGIC):
+        sample = _damage_said(path, "avro", _record_sample)
     elif b"\0" in content[:HEAD_BYTES]:
-        raise SurveyError(f"{path} is neither text nor Parquet, FITS or VOTable: convert it first.")
+        raise SurveyError(f"{path} is neither text nor Parquet, FITS, VOTable or Avro: convert it first.")
+    elif content.lstrip().startswith((b"{", b"[")):
+        sample = _damage_said(path, "json", _record_sample)
     else:
         sample = _text_sample(path, content)
     if sample.table.empty:
@@ -126,6 +134,17 @@ def _astropy_sample(path: Path, kind: str) -> Sample:
     return Sample(path, kind, content, True, found[plain].to_pandas())
 
 
+def _record_sample(path: Path, kind: str) -> Sample:
+    """Look at the longest list in the records: of several only one can be the light curve."""
+    content = read_whole(str(path))
+    try:
+        names = curve_names(kind, content)
+        table = flattened(record_table(kind, content, names), names).to_pandas()
+    except InputFileError as error:
+        raise SurveyError(f"{path}: {error}") from error
+    return Sample(path, kind, content, True, table)
+
+
 def _text_sample(path: Path, content: bytes) -> Sample:
     is_whole = len(content) < BYTES_LOOKED_AT
     if not is_whole:
@@ -137,7 +156,10 @@ def _text_sample(path: Path, content: bytes) -> Sample:
     if not rows:
         what = "comment lines only" if numbered else "no line that ends"
         raise SurveyError(f"{path} holds {what}: give a light-curve file with data.")
-    character = _separator([line for _, line in rows[:LINES_FOR_SEPARATOR]])
+    if rows[0][1].startswith(IPAC_BAR) and not rows[-1][1].startswith(IPAC_BAR):
+        return _ipac_sample(path, content, is_whole, comment, [line for _, line in rows])
+    first_lines = [line for _, line in rows[:LINES_FOR_SEPARATOR]]
+    character = _separator(first_lines) or _separator(first_lines[1:])  # a title has none
     spoken = next(name for name, value in SEPARATOR_NAMES.items() if value == character)
     described = [f'separator = "{spoken}"']
     if comment:
@@ -147,7 +169,13 @@ def _text_sample(path: Path, content: bytes) -> Sample:
     data = split[header_lines:]
     width = Counter(len(fields) for fields in data).most_common(1)[0][0]
     data = [fields for fields in data if len(fields) == width]
-    if header_lines:
+    between = [line for number, line in numbered if rows[0][0] < number < rows[header_lines][0]] if header_lines else []
+    named_by_comment = _comment_names(between, comment, character, width) if len(split[0]) != width else []
+    if named_by_comment:
+        # What stands in the first lines is about the star; the names stand in a comment below.
+        header, by_name = named_by_comment, True
+        described += [f"skip_lines = {rows[header_lines - 1][0] + 1}  # guess: what is about the star", COMMENT_HEADER]
+    elif header_lines:
         header = split[0]
         ends_empty = not any(fields[-1] for fields in data)
         by_name = header_lines == 1 and len(header) in ((width, width - 1) if ends_empty else (width,))
@@ -156,10 +184,9 @@ def _text_sample(path: Path, content: bytes) -> Sample:
         header = header[:-1] if len(header) == width + 1 and not header[-1] else header
     else:
         above = [line for number, line in numbered if number < rows[0][0]]
-        header = _fields(above[-1].strip().lstrip(comment or None).strip(), character) if above else []
-        by_name = len(header) == width and not any(is_number(value) for value in header)
-        described.append('header = "comment"' if by_name else "header = false")
-        header = header if by_name else []
+        header = _comment_names(above, comment, character, width)
+        by_name = bool(header)
+        described.append(COMMENT_HEADER if by_name else "header = false")
     has_names = len(header) in (width, width - 1)
     places: dict[str, int] = {}
     for place, name in enumerate(header if has_names else map(str, range(1, width + 1))):
@@ -168,6 +195,22 @@ def _text_sample(path: Path, content: bytes) -> Sample:
     table = pd.DataFrame({name: [fields[place] for fields in data] for name, place in places.items()})
     number_of = None if by_name else {name: place + 1 for name, place in places.items()}
     return Sample(path, "text", content, is_whole, table, has_names, number_of, tuple(described))
+
+
+def _comment_names(lines: list[str], comment: str, character: str | None, width: int) -> list[str]:
+    """Return the columns' names, if the last of some lines above the data holds as many as there are columns."""
+    last = lines[-1].strip() if lines else ""
+    names = _fields(last.lstrip(comment or None).strip(), character) if lines else []
+    return names if len(names) == width and not any(is_number(value) for value in names) else []
+
+
+def _ipac_sample(path: Path, content: bytes, is_whole: bool, comment: str, rows: list[str]) -> Sample:
+    """Look at an IPAC table: names, types, units and what stands for nothing between bars, then rows of blanks."""
+    header = [name.strip() for name in rows[0].strip().strip(IPAC_BAR).split(IPAC_BAR)]
+    data = [fields for line in rows if not line.startswith(IPAC_BAR) and len(fields := line.split()) == len(header)]
+    described = ['separator = "whitespace"', *([f"comment = '{comment}'"] if comment else []), 'header = "ipac"']
+    table = pd.DataFrame({name: [fields[place] for fields in data] for place, name in enumerate(header)})
+    return Sample(path, "text", content, is_whole, table, layout_lines=tuple(described))
 
 
 def _header_lines(split: list[list[str]]) -> int:
@@ -192,7 +235,7 @@ def _fields(line: str, character: str | None) -> list[str]:
 def _separator(lines: list[str]) -> str | None:
     for character in (";", "\t", ",", "|"):
         counts = {line.count(character) for line in lines}
-        if min(counts) > 0 and len(counts) <= 2:
+        if counts and min(counts) > 0 and len(counts) <= 2:
             return character
     return None
 

@@ -14,8 +14,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from lcdvt.catalogs.file_format import Format
 from lcdvt.catalogs.reading.curves import RawEpochs, RawObject
-from lcdvt.catalogs.survey import Format, Survey, TimeSystem
+from lcdvt.catalogs.survey import Survey
+from lcdvt.catalogs.time_system import TimeSystem
 from lcdvt.compiled.kernel import kernel
 
 Floats = NDArray[np.float64]

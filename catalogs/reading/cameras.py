@@ -31,8 +31,10 @@ def levelled(
     camera: NDArray[np.int64],
     measured: tuple[Floats, Floats, Floats],
     usable: NDArray[np.bool_],
-) -> tuple[Floats, int]:
-    """Return the magnitudes with every camera of a star and band on one zero point, and how many were shifted.
+) -> tuple[Floats, Floats, int]:
+    """Return magnitudes and errors with every camera of a star and band on one zero point, and how many were shifted.
+
+    Of an upper limit the limiting magnitude, which stands in the place of the error, is shifted.
 
     Parameters
     ----------
@@ -57,7 +59,8 @@ def levelled(
     groups: dict[tuple[int, int], list[NDArray[np.int64]]] = {}
     for rows in np.split(order, edges) if order.size else ():
         groups.setdefault((int(star[rows[0]]), int(band[rows[0]])), []).append(rows)
-    changed, shifted = mag, 0
+    is_limit = np.isposinf(mag)
+    changed, limits, shifted = mag, err, 0
     for (of_star, in_band), cameras in groups.items():
         if len(cameras) < 2 or of_star < 0 or in_band < 0:
             continue
@@ -67,12 +70,14 @@ def levelled(
             own = rows[good[rows]]
             offset = _offset(time[there], changed[there], time[own], mag[own])
             if offset:
-                changed = mag.copy() if changed is mag else changed
+                if changed is mag:
+                    changed, limits = mag.copy(), err.copy()
                 changed[rows] += np.where(good[rows], offset, 0.0)
+                limits[rows] += np.where(is_limit[rows], offset, 0.0)
                 shifted += 1
             if offset is not None:
                 there = np.concatenate([there, own])
-    return changed, shifted
+    return changed, limits, shifted
 
 
 def _offset(time: Floats, mag: Floats, own_time: Floats, own_mag: Floats) -> float | None:

@@ -9,8 +9,9 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lcdvt.catalogs.file_format import Format
 from lcdvt.catalogs.reading.detect import Match
-from lcdvt.catalogs.survey import Format, Survey
+from lcdvt.catalogs.survey import Survey
 
 UNKNOWN_BAND: Final = -1
 BROKEN_LINE: Final = "a broken line"
@@ -41,8 +42,9 @@ class RawEpochs(NamedTuple):
     band_index: NDArray[np.int8]
     time: NDArray[np.float64]
     mag: NDArray[np.float64]
-    """Or flux, for an object that is `in_flux`."""
+    """Or flux, for an object that is `in_flux`; +inf marks an upper limit."""
     err: NDArray[np.float64]
+    """Of an upper limit the limiting magnitude."""
 
 
 class BrokenRows(NamedTuple):

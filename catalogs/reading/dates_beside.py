@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from lcdvt.catalogs.file_format import Format
 from lcdvt.catalogs.reading.files import bare_name
-from lcdvt.catalogs.survey import Format
 from lcdvt.errors import InputFileError
 
 

@@ -5,8 +5,9 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from lcdvt.catalogs.file_format import SEPARATOR_NAMES, Column, Format
 from lcdvt.catalogs.reading.files import COMPRESSION_SUFFIXES, MEMBER_SEPARATOR, absolute_name, bare_name
-from lcdvt.catalogs.survey import SEPARATOR_NAMES, Column, Format, Survey
+from lcdvt.catalogs.survey import Survey
 from lcdvt.catalogs.vocabulary import MISSING_WORDS
 
 HEAD_BYTES = 8192

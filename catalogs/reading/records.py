@@ -26,6 +26,30 @@ def record_names(kind: str, content: bytes) -> list[str]:
     return list(names)
 
 
+def curve_names(kind: str, content: bytes) -> list[str]:
+    """Return the names that can be one light curve: those in the longest list of records, and single values beside it.
+
+    Where there is no list of records, lists of plain values that are as long as the longest are the columns.
+    """
+    lengths: dict[bool, dict[str, int]] = {True: {}, False: {}}
+    for record in _records(kind, content):
+        for key, value in record.items():
+            if isinstance(value, list) and value:
+                of_kind = lengths[isinstance(value[0], dict)]
+                of_kind[key] = of_kind.get(key, 0) + len(value)
+    lists = lengths[True] or lengths[False]
+    longest = [key for key, length in lists.items() if length == max(lists.values())]
+    taken = longest[:1] if lengths[True] else longest
+    names: dict[str, None] = {}
+    for record in _records(kind, content):
+        for key, value in record.items():
+            if isinstance(value, dict):
+                names |= dict.fromkeys(f"{key}{DOT}{field}" for field, each in value.items() if _is_single(each))
+            elif key in taken or _is_single(value):
+                names |= dict.fromkeys([f"{key}{DOT}{field}" for field in _fields_within(value)] or [key])
+    return list(names)
+
+
 def record_table(kind: str, content: bytes, wanted: list[str], newest: str = "") -> pa.Table:
     """Return what is wanted of the records of a JSON or Avro file, one row each.
 
@@ -56,6 +80,10 @@ def _with_newest(record: Record, inside: dict[str, set[str]], newest: str) -> Re
     history = next((key for key in inside if key != newest and isinstance(record.get(key, 0), list | None)), None)
     own = record.get(newest)
     return record if history is None else record | {history: [*(record[history] or ()), *([own] if own else ())]}
+
+
+def _is_single(value: Any) -> bool:
+    return not isinstance(value, list | dict)
 
 
 def _fields_within(value: Any) -> list[str]:

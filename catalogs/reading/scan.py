@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from lcdvt.catalogs.reading.scan_kernel import (
+    LIMIT_SIGNS,
     NOT_A_NUMBER,
     TOO_FEW_COLUMNS,
     TOO_MANY_COLUMNS,
@@ -60,6 +61,8 @@ class Scan(NamedTuple):
     """Row: 0, or one of the codes in LINE_FAULTS."""
     row_start: NDArray[np.int64]
     """Text: its first row; the last entry is the number of all rows."""
+    limits: dict[int, tuple[NDArray[np.int64], NDArray[np.float64]]]
+    """Column of the file: the rows where it says a limit such as >18.2 instead of a value, and the limits."""
 
 
 def scan_texts(
@@ -139,10 +142,13 @@ def scan_texts(
         line_number[:rows],
         fault[:rows],
         row_start,
+        {},
     )
     hard = hard[:n_hard]
     if hard.size:
-        _read_hard(scan, data, hard)
+        is_limit = np.isin(data[hard[:, 2]], LIMIT_SIGNS)
+        _read_limits(scan, data, hard[is_limit], numeric)
+        _read_hard(scan, data, hard[~is_limit])
     if numeric == numeric_columns and text == text_columns:
         return scan
     # One column may be wanted twice, once by its name and once by its number.
@@ -156,18 +162,39 @@ def scan_texts(
 
 def _read_hard(scan: Scan, data: NDArray[np.uint8], hard: NDArray[np.int64]) -> None:
     """Read the numbers with more digits than the kernel reads exactly: Arrow does it as exactly as Python's float."""
-    begins = np.concatenate(([0], np.cumsum(hard[:, 3] - hard[:, 2])))
+    values = _numbers(scan.buffer, data, hard)
+    # A number beyond all doubles is no value, and must not be taken for the mark of something else.
+    scan.values[hard[:, 0], hard[:, 1]] = np.where(np.isinf(values), np.nan, values)
+    scan.fault[hard[np.isnan(values), 0]] = NOT_A_NUMBER
+
+
+def _read_limits(scan: Scan, data: NDArray[np.uint8], limits: NDArray[np.int64], columns: tuple[int, ...]) -> None:
+    """Read the numbers behind the signs < and >; one that is none is NaN."""
+    behind_sign = limits + np.array([0, 0, 1, 0])
+    for place in np.unique(limits[:, 1]).tolist():
+        here = behind_sign[limits[:, 1] == place]
+        scan.limits[columns[place]] = (here[:, 0], _numbers(scan.buffer, data, here))
+
+
+def _numbers(buffer: bytes, data: NDArray[np.uint8], tokens: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the numbers in some tokens; NaN for one that is none, infinite for one beyond all doubles."""
+    if not len(tokens):
+        return np.empty(0)
+    begins = np.concatenate(([0], np.cumsum(tokens[:, 3] - tokens[:, 2])))
     text = np.empty(begins[-1], dtype=np.uint8)
-    gather_tokens(data, hard, begins, text)
-    tokens = pa.LargeStringArray.from_buffers(len(hard), pa.py_buffer(begins), pa.py_buffer(text))
+    gather_tokens(data, tokens, begins, text)
+    words = pa.LargeStringArray.from_buffers(len(tokens), pa.py_buffer(begins), pa.py_buffer(text))
     try:
-        scan.values[hard[:, 0], hard[:, 1]] = tokens.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        return np.asarray(words.cast(pa.float64()).to_numpy(zero_copy_only=False))
     except pa.ArrowInvalid:  # a sign in front, or a number beyond all doubles: one of them sends all to Python
-        for row, position, token_start, token_stop in hard.tolist():
-            try:
-                scan.values[row, position] = float(scan.buffer[token_start:token_stop])
-            except ValueError:
-                scan.fault[row] = NOT_A_NUMBER
+        return np.array([_number(buffer[start:stop]) for start, stop in tokens[:, 2:].tolist()])
+
+
+def _number(token: bytes) -> float:
+    try:
+        return float(token)
+    except ValueError:
+        return np.nan
 
 
 @lru_cache(maxsize=256)

@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 from lcdvt.catalogs.vocabulary import MISSING_WORDS
 from lcdvt.compiled.kernel import inlined_part, kernel, part
 
-# How far to trust what was read: a number; a word for none; nonsense; a number only Python's float reads exactly.
+# How far to trust what was read: a number; a word for none; nonsense; a number only Python's float reads exactly; a
+# limit such as >18.2, whose number is left to the caller, too.
 NUMBER: Final = 0
 MISSING: Final = 1
 BAD: Final = 2
 HARD: Final = 3
+LIMIT: Final = 4
 
 WHITESPACE_RUNS: Final = 0
 """The separator code for "any run of blanks"."""
@@ -30,6 +32,8 @@ TOO_MANY_COLUMNS: Final = 2
 NOT_A_NUMBER: Final = 3
 
 _TAB, _NEWLINE, _RETURN, _SPACE, _QUOTE = 9, 10, 13, 32, 34
+LIMIT_SIGNS: Final = (60, 62)
+"""The bytes < and >, which stand before a limit."""
 _FNV_OFFSET, _FNV_PRIME = np.uint64(14695981039346656037), np.uint64(1099511628211)
 _POWERS_OF_TEN = 10.0 ** np.arange(23)
 
@@ -87,7 +91,7 @@ def read_number(data: NDArray[np.uint8], start: int, stop: int) -> tuple[float, 
         i += 1
     if seen == 0:
         if start < stop and (data[start] == 60 or data[start] == 62):
-            return np.inf, MISSING  # an upper limit such as >18.2, told from no value at all
+            return np.nan, LIMIT
         missing = start == stop or _is_missing_word(data, start, stop)
         return np.nan, MISSING if missing else BAD
     if i < stop:
@@ -251,7 +255,7 @@ def scan_lines(  # type: ignore[no-untyped-def]
                         at = wanted[column]
                         if at >= 0:
                             values[at, row], kind = read_number(data, token_start, token_stop)
-                            if kind == HARD:
+                            if kind >= HARD:  # or a limit
                                 hard[n_hard, 0], hard[n_hard, 1] = row, at
                                 hard[n_hard, 2], hard[n_hard, 3] = token_start, token_stop
                                 n_hard += 1

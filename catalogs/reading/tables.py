@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from lcdvt.catalogs.file_format import Column, Flag, Format
 from lcdvt.catalogs.reading.barycentre import in_stored_time
 from lcdvt.catalogs.reading.cameras import SHIFTED_CAMERAS, levelled
 from lcdvt.catalogs.reading.curves import (
@@ -30,7 +31,7 @@ from lcdvt.catalogs.reading.detect import Match
 from lcdvt.catalogs.reading.nested import flat_names, flattened, has_lists, stored_columns
 from lcdvt.catalogs.reading.records import record_table
 from lcdvt.catalogs.reading.values import NEGATIVE_SIGNS, has_bits, measured, without_flagged
-from lcdvt.catalogs.survey import Column, Flag, Format, Survey
+from lcdvt.catalogs.survey import Survey
 from lcdvt.catalogs.vocabulary import MISSING_WORDS
 from lcdvt.disk.parquet import open_streamed
 from lcdvt.errors import InputFileError, first_line
@@ -214,7 +215,8 @@ def _curves(survey: Survey, match: Match, table: pa.Table, name: str) -> RawCurv
     if form.camera is not None:
         usable = ~np.logical_or.reduce([np.zeros(rows, dtype=bool), *(marked for _, marked in marks)])
         camera, _ = _encoded(table, form.camera)
-        mags[0], shifted = levelled(survey, (object_index, band_index), camera, (times[0], mags[0], errs[0]), usable)
+        measurements = (times[0], mags[0], errs[0])
+        mags[0], errs[0], shifted = levelled(survey, (object_index, band_index), camera, measurements, usable)
     epochs = assemble(form, object_index, times, mags, errs, band_index)
     flagged: Counter[str] = Counter()
     if form.flags:

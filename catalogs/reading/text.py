@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from lcdvt.catalogs.file_format import Column, Flag, Format
 from lcdvt.catalogs.reading.barycentre import in_stored_time
 from lcdvt.catalogs.reading.cameras import SHIFTED_CAMERAS, levelled
 from lcdvt.catalogs.reading.curves import BROKEN_LINE, UNKNOWN_BAND, BrokenRows, RawCurves, assemble, bands_of_rows
@@ -14,7 +15,7 @@ from lcdvt.catalogs.reading.detect import TextFile, TextLayout, separator_byte
 from lcdvt.catalogs.reading.scan import LINE_FAULTS, Scan, scan_texts
 from lcdvt.catalogs.reading.text_objects import TextObjects, objects_of_rows, wanted_columns
 from lcdvt.catalogs.reading.values import NEGATIVE_SIGNS, has_bits, measured, without_flagged
-from lcdvt.catalogs.survey import Column, Flag, Format, Survey
+from lcdvt.catalogs.survey import Survey
 from lcdvt.compiled.kernel import kernel
 
 NO_COMMENT: Final = -1
@@ -74,7 +75,9 @@ def read_texts(survey: Survey, files: Sequence[TextFile]) -> RawCurves:
         band_index = bands_of_rows(survey, [file.match for file in files], rows_of_file.tolist())
     rows = int(scan.row_start[-1])
     negative = _among(form, scan, form.sign, NEGATIVE_SIGNS) if form.sign is not None else None
-    times, mags, errs = measured(survey, form, values.__getitem__, rows, negative)
+    times, mags, errs = measured(
+        survey, form, values.__getitem__, rows, negative, lambda column: scan.limits.get(layout.column_of[column])
+    )
     marks = [
         (flag, has_bits(values[flag.column], flag) if flag.bits else _has_word(flag, form, scan)) for flag in form.flags
     ]
@@ -82,7 +85,7 @@ def read_texts(survey: Survey, files: Sequence[TextFile]) -> RawCurves:
     if form.camera is not None:
         usable = ~np.logical_or.reduce([np.zeros(rows, dtype=bool), *(marked for _, marked in marks)])
         measurements = (times[0], mags[0], errs[0])
-        mags[0], shifted = levelled(
+        mags[0], errs[0], shifted = levelled(
             survey, (found.object_index, band_index), _cameras(form, scan), measurements, usable
         )
     epochs = assemble(form, found.object_index, times, mags, errs, band_index)

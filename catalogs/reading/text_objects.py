@@ -7,11 +7,12 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from lcdvt.catalogs.file_format import Column, Format
 from lcdvt.catalogs.reading.curves import RawObject, fill_template, object_from_groups
 from lcdvt.catalogs.reading.detect import Match, TextFile
 from lcdvt.catalogs.reading.files import decoded
 from lcdvt.catalogs.reading.scan import Scan
-from lcdvt.catalogs.survey import Column, Format, Survey
+from lcdvt.catalogs.survey import Survey
 
 
 @dataclass

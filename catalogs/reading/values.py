@@ -1,7 +1,7 @@
 """What a survey writes down to what is kept: fluxes to one zero point, flux errors to those of magnitudes, flags.
 
-A magnitude that cannot be is marked by an infinity, so that it is counted under its own reason: +inf is an upper limit,
--inf a star that is fainter than nothing, because more was taken from its reference magnitude than there was.
+A magnitude that cannot be is marked by an infinity: +inf is an upper limit, whose limiting magnitude stands where the
+error would; -inf a star that is fainter than nothing, as more was taken from its reference magnitude than there was.
 """
 
 from collections import Counter
@@ -11,11 +11,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from lcdvt.catalogs.file_format import BandColumns, Column, Flag, Format
 from lcdvt.catalogs.reading.curves import RawEpochs, take
-from lcdvt.catalogs.survey import BandColumns, Column, Flag, Format, Survey
+from lcdvt.catalogs.survey import Survey
 from lcdvt.catalogs.time_zone import utc_from_local
 
 Floats = NDArray[np.float64]
+WrittenLimits = tuple[NDArray[np.int64], Floats]
 UPPER_LIMIT: Final = np.inf
 NO_MAGNITUDE: Final = -np.inf
 NEGATIVE_SIGNS: Final = ("f", "0", "-1", "-1.0", "false", "False", "n")
@@ -31,6 +33,7 @@ def measured(
     column: Callable[[Column], Floats],
     rows: int,
     negative: NDArray[np.bool_] | None = None,
+    limits: Callable[[Column], WrittenLimits | None] = lambda _: None,
 ) -> tuple[list[Floats], list[Floats], list[Floats]]:
     """Return dates, magnitudes (or fluxes) and errors of each measurement that a row of this format holds.
 
@@ -44,6 +47,8 @@ def measured(
         How many there are.
     negative
         Where the star is fainter than in the reference image, for a format of differences.
+    limits
+        Gives the rows of a column that say a limit such as >18.2 instead of a value, and the limits.
     """
     shift = survey.time_shift(form)
     times, mags, errs = [], [], []
@@ -58,12 +63,31 @@ def measured(
         if negative is not None:
             mag, err = _apparent(form, column, mag, err, negative)
         if form.limit is not None:
-            mag = np.where(np.isnan(mag) & np.isfinite(column(form.limit)), UPPER_LIMIT, mag)
+            limit = column(form.limit)
+            mag, err = _marked(mag, err, np.isnan(mag) & np.isfinite(limit), limit)
         if form.limit_without_error:
-            mag = np.where(np.isfinite(mag) & np.isnan(err), UPPER_LIMIT, mag)
+            mag, err = _marked(mag, err, np.isfinite(mag) & np.isnan(err), mag)
+        if (written := limits(one.mag)) is not None:
+            of_rows, values = written
+            limit = np.full(rows, np.nan)
+            limit[of_rows] = values
+            if survey.is_flux(form):
+                limit = _faintest(limit * _to_survey_flux(survey, form, column), survey.flux_zero_point)
+            mag, err = _marked(mag, err, np.isfinite(limit), limit)
         mags.append(mag)
         errs.append(err)
     return times, mags, errs
+
+
+def _marked(mag: Floats, err: Floats, is_limit: NDArray[np.bool_], limit: Floats) -> tuple[Floats, Floats]:
+    """Return magnitudes and errors with the upper limits marked."""
+    return np.where(is_limit, UPPER_LIMIT, mag), np.where(is_limit, limit, err)
+
+
+def _faintest(flux: Floats, zero_point: float) -> Floats:
+    """Return the limiting magnitudes of limiting fluxes; NaN for one that limits nothing."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(flux > 0, zero_point - 2.5 * np.log10(flux), np.nan)
 
 
 def _magnitudes(
@@ -87,11 +111,16 @@ def _fluxes(
     else:
         err = column(one.err)
     flux = np.where(any_of(flux, survey.mag_sentinels) | any_of(err, survey.err_sentinels), np.nan, flux)
+    factor = _to_survey_flux(survey, form, column)
+    return (flux, err) if np.all(factor == 1.0) else (flux * factor, err * factor)
+
+
+def _to_survey_flux(survey: Survey, form: Format, column: Callable[[Column], Floats]) -> float | Floats:
+    """Return what brings a flux of this format to the survey's own zero point."""
     zero: float | Floats = survey.flux_zero_point if form.flux_zero_point is None else form.flux_zero_point
     if form.zero_point_column is not None:
         zero = column(form.zero_point_column)
-    factor = 10.0 ** (-0.4 * (zero - survey.flux_zero_point))
-    return (flux, err) if np.all(factor == 1.0) else (flux * factor, err * factor)
+    return 10.0 ** (-0.4 * (zero - survey.flux_zero_point))
 
 
 def _apparent(

@@ -15,6 +15,7 @@ from lcdvt.catalogs.survey import Survey
 from lcdvt.catalogs.survey_toml import survey_from_file
 from lcdvt.checks.findings import Checked
 from lcdvt.epochs.block import EPOCHS_SCHEMA, check_epochs, epochs_schema
+from lcdvt.epochs.limits import LIMITS_SCHEMA, check_limits
 from lcdvt.errors import LcdvtError, first_line
 from lcdvt.features.config import FeatureConfig
 from lcdvt.names import BAND, OBJECT_ID, n_epochs_column
@@ -98,7 +99,7 @@ def _check_bytes(folder: SurveyFolder, journal: Journal, checked: Checked) -> se
             continue
         damaged.add(name)
     if journal.records:
-        for place in (folder.epochs, folder.features):
+        for place in (folder.epochs, folder.features, folder.limits):
             for path in sorted(place.glob(PARTS)):
                 if str(path.relative_to(folder.root)) not in journal.files:
                     checked.add(path, "is a part that no ingest has recorded", RESUME)
@@ -141,12 +142,19 @@ class _SurveyCheck:
         ids = objects[OBJECT_ID].to_pylist()
         self.checked.objects += len(ids)
         self.hashes.append(hashed_ids(ids))
-        epochs, features = self.folder.epochs / name, self.folder.features / name
+        epochs, features, limits = (
+            place / name for place in (self.folder.epochs, self.folder.features, self.folder.limits)
+        )
         if not self._is_damaged(epochs):
             try:
                 self._check_epochs(epochs, objects, ids)
             except _DAMAGE as error:
                 self.checked.add(epochs, first_line(error), REPAIR)
+        if limits.is_file() and not self._is_damaged(limits):
+            try:
+                self._check_limits(limits, ids)
+            except _DAMAGE as error:
+                self.checked.add(limits, first_line(error), REPAIR)
         if self.features is not None and not self._is_damaged(features):
             try:
                 self._check_features(features, ids, self.features)
@@ -181,6 +189,16 @@ class _SurveyCheck:
                 said = f"object {key[0]} has {there.get(key, 0)} epochs in {key[1]}, not {count}"
                 self.checked.add(path, said, REPAIR)
                 return
+
+    def _check_limits(self, path: Path, ids: list[str]) -> None:
+        table = read_part(path)
+        if (found := table.schema.remove_metadata()) != LIMITS_SCHEMA:
+            self.checked.add(path, f"has the columns {_columns(found)}, not {_columns(LIMITS_SCHEMA)}", REPAIR)
+            return
+        check_limits(table, path.name)
+        unknown = sorted(set(table[OBJECT_ID].to_pylist()) - set(ids))
+        if unknown:
+            self.checked.add(path, f"object {unknown[0]} is not in {self.folder.objects.name}", RESUME)
 
     def _check_features(self, path: Path, ids: list[str], config: FeatureConfig) -> None:
         cure = f"run `lcdvt extract {self.checked.name}`"

@@ -21,6 +21,7 @@ CACHE_VARIABLE: Final = "LCDVT_CACHE"
 # numba notices that a kernel's own file has changed, but not that of a part from elsewhere: these hold such parts.
 _SHARED_PARTS: Final = (
     "compiled/kernel.py",
+    "compiled/compiler.py",
     "features/waves.py",
     "features/families/moments.py",
     "features/families/indices.py",

@@ -13,8 +13,10 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import numba
+from numba.core.compiler import Compiler
 
 from lcdvt.compiled.cache import kernels_folder
+from lcdvt.compiled.compiler import KernelCompiler, PartCompiler
 
 Function = Callable[..., Any]
 
@@ -30,9 +32,15 @@ KERNELS: Final[list[Any]] = []
 _njit: Final[Any] = numba.njit
 _config: Final[Any] = numba.config
 # Without numba's runtime nobody counts who holds an array: less to compile, and no array can be made.
-_LEAN: Final[dict[str, Any]] = {"error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False}
-_PART: Final[dict[str, Any]] = {**_LEAN, "no_cpython_wrapper": True}
-_MAKES_ARRAYS: Final[dict[str, Any]] = {"_nrt": True}
+_LEAN: Final[dict[str, Any]] = {
+    "error_model": "numpy",
+    "no_cfunc_wrapper": True,
+    "_nrt": False,
+    "pipeline_class": KernelCompiler,
+}
+_PART: Final[dict[str, Any]] = {**_LEAN, "no_cpython_wrapper": True, "pipeline_class": PartCompiler}
+# Array expressions, too, are for numba's own compiler.
+_MAKES_ARRAYS: Final[dict[str, Any]] = {"_nrt": True, "pipeline_class": Compiler}
 
 
 def _declare(function: Function, **options: Any) -> Any:

@@ -14,18 +14,18 @@ import threading
 from collections.abc import Awaitable, Callable, Mapping
 from importlib import resources
 from typing import Any, Final
-from urllib.parse import urlsplit
 
+import pyarrow as pa
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lcdvt.desk.session import Desk
 from lcdvt.desk.table import Query
-from lcdvt.errors import LcdvtError, SettingsError
+from lcdvt.errors import LcdvtError, SettingsError, first_line
 
 LOOPBACK: Final = "127.0.0.1"
 USUAL_PORT: Final = 8737
@@ -100,6 +100,7 @@ class Guard:
     def __init__(self, app: ASGIApp, token: str, port: int, ancestors: str = "'none'") -> None:
         self.app, self.token = app, token
         self.hosts = {f"{LOOPBACK}:{port}", f"localhost:{port}"}
+        self.origins = {f"http://{host}" for host in self.hosts}
         self.headers = [
             (b"content-security-policy", policy(ancestors).encode()),
             (b"x-content-type-options", b"nosniff"),
@@ -122,6 +123,9 @@ class Guard:
         refusal = self.refusal(scope)
         if refusal is not None:
             await PlainTextResponse(refusal[1], refusal[0])(scope, receive, send_with_headers)
+            return
+        if scope["path"] == f"/{self.token}":  # copied without its end, where the page's own files would not be found
+            await RedirectResponse(f"/{self.token}/")(scope, receive, send_with_headers)
             return
         path = scope["path"].partition("/")[2].partition("/")[2]
         inner = {**scope, "path": f"/{path}", "raw_path": f"/{path}".encode()}
@@ -148,7 +152,7 @@ class Guard:
         if not hmac.compare_digest(given.encode(), self.token.encode()):
             return 403, "without the token"
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc not in self.hosts:
+        if origin is not None and origin not in self.origins:
             return 403, "from another origin"
         # A browser says where a request comes from; to open the page itself is allowed from anywhere, as by a link.
         opens_page = scope["method"] == "GET" and headers.get("sec-fetch-mode") == "navigate"
@@ -234,6 +238,10 @@ async def _answered(work: Callable[[], Any]) -> Response:
         found = json.dumps(await run_in_threadpool(work), allow_nan=False).replace("<", "\\u003c")
     except LcdvtError as error:
         return JSONResponse({"error": str(error)}, 400)
+    except (OSError, pa.ArrowException) as error:
+        # of a survey or a run that was taken away meanwhile; an answer waits in the browser, as with any status but 400
+        told = f"the workspace cannot be read ({first_line(error)}): is the survey, or the run, still there?"
+        return JSONResponse({"error": told}, 500)
     return Response(found, media_type="application/json")
 
 

@@ -66,10 +66,9 @@ class Desk:
         self.view: RunView | None = None
         self.queue: list[dict[str, Any]] = []
         self.simulated = self.stars.stored.is_simulated
+        self.table = StarTable(self.stars.stored)
         if run is not None:
-            self._open_run(run)
-            self.ask()
-        self.table = StarTable(self.stars.stored, self.run_folder)
+            self._take_over(run)
 
     @classmethod
     def of_run(cls, run: str | Path, *, who: str, n: int, unlabelled: bool, data: str | Path | None) -> "Desk":
@@ -83,35 +82,35 @@ class Desk:
             )
         return cls(surveys[-1], folder, who=who, n=n, unlabelled=unlabelled, data=data)
 
-    def _open_run(self, folder: Path) -> None:
+    def _take_over(self, run: str | Path) -> None:
+        """Go on with a run: the first one, or the one that was made again."""
         from lcdvt.desk.surroundings import RunView  # torch, which a look at the survey does not need
 
+        folder = find_run(run, self.data)
         names = read_config(folder)[0].surveys
         others = [SurveyStars(open_survey(name, self.data)) for name in names[:-1]]
-        self.run_folder = folder
-        self.view = RunView(folder, [*others, self.stars], self.answers.log.labels())
-        self.simulated = self.simulated or bool(read_metrics(folder).get("simulated"))
-
-    def _take_over(self, run: str) -> None:
-        """Go on with the run that was made again."""
-        with self.lock:
-            self._open_run(find_run(run, self.data))
-            self.table = StarTable(self.stars.stored, self.run_folder)
-            self.ask()
+        view = RunView(folder, [*others, self.stars], self.answers.log.labels())
+        simulated = bool(read_metrics(folder).get("simulated"))
+        table, queue = StarTable(self.stars.stored, folder), self._suggested(folder)
+        with self.lock:  # only now: what is answered while the stars are chosen is saved at once
+            self.run_folder, self.view, self.table, self.queue = folder, view, table, queue
+            self.simulated = self.simulated or simulated
 
     def ask(self) -> None:
         """Choose the next stars to look at."""
-        from lcdvt.results.suggest import suggest
-
         if self.run_folder is None:
             raise SettingsError("no run is asked here: `lcdvt label RUN` suggests stars.")
+        queue = self._suggested(self.run_folder)
         with self.lock:
-            found = suggest(
-                self.run_folder, self.n, unlabelled=self.unlabelled, fewer=True, seed=self.seed, data=self.data
-            )  # fmt: skip
-            shown = {"id": OBJECT_ID, "why": "why", "predicted": "predicted", "probability": "probability"}
-            stars = found.stars.to_dict(orient="records")
-            self.queue = [{key: star[column] for key, column in shown.items()} for star in stars]
+            self.queue = queue
+
+    def _suggested(self, folder: Path) -> list[dict[str, Any]]:
+        from lcdvt.results.suggest import suggest
+
+        found = suggest(folder, self.n, unlabelled=self.unlabelled, fewer=True, seed=self.seed, data=self.data)
+        shown = {"id": OBJECT_ID, "why": "why", "predicted": "predicted", "probability": "probability"}
+        stars = found.stars.to_dict(orient="records")
+        return [{key: star[column] for key, column in shown.items()} for star in stars]
 
     @property
     def classes(self) -> tuple[str, ...]:

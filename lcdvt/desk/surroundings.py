@@ -174,9 +174,10 @@ class RunView:
         same = sample[classes == predicted]
         if len(same) < FEWEST_OF_A_CLASS:
             return []
-        low, middle, high = np.nanquantile(same.astype(float), [0.16, 0.5, 0.84], axis=0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            distance = (scaled - middle) / np.maximum((high - low) / 2, 1e-6)
+        known = np.isfinite(same).any(axis=0)  # of a feature that no star of the class has nothing is usual
+        low, middle, high = np.nanquantile(same[:, known].astype(float), [0.16, 0.5, 0.84], axis=0)
+        distance = np.full(len(scaled), np.nan)
+        distance[known] = (scaled[known] - middle) / np.maximum((high - low) / 2, 1e-6)
         order = np.argsort(-np.abs(np.where(np.isfinite(distance), distance, 0.0)))[:UNUSUAL]
         return [
             {"feature": self.saved.scaler.features[place], "sigmas": round(float(distance[place]), 1)}

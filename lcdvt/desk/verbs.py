@@ -2,8 +2,8 @@
 
 import getpass
 import importlib.util
-import webbrowser
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -100,15 +100,15 @@ def browse(
 
 
 def _serve(desk: "Desk", page: str, port: int | None, browser: bool, announce: Callable[[str], None]) -> AnswerLog:
+    from lcdvt.desk.opening import browser_on
     from lcdvt.desk.server import DeskServer
 
     server: DeskServer = DeskServer(desk, port)
     address = server.address + page
     try:
         announce(address)
-        if browser:
-            webbrowser.open(address)
-        server.run()
+        with browser_on(address) if browser else nullcontext():
+            server.run()
     except KeyboardInterrupt:  # before the server listened to it
         desk.close()
     return desk.answers.refresh()

@@ -4,7 +4,6 @@ In memory a block of epochs is a few flat arrays cut into segments, one per obje
 row per epoch, sorted by object, band and date.
 """
 
-import json
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -13,12 +12,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lcdvt import __version__
 from lcdvt.catalogs.reading.curves import RawCurves, RawObject
 from lcdvt.catalogs.reading.values import with_tolerance
-from lcdvt.catalogs.survey import ANY_DAYS, Survey
+from lcdvt.catalogs.survey import Survey
+from lcdvt.catalogs.time_system import ANY_DAYS
 from lcdvt.epochs import kernels
 from lcdvt.epochs.fluxes import asinh_magnitudes, fluxes, softenings
+from lcdvt.epochs.limits import UpperLimits, sorted_limits
+from lcdvt.epochs.stored import check_order, checked_numbers, table_metadata
 from lcdvt.errors import WorkspaceError
 from lcdvt.names import BAND, FLUX, FLUX_ERR, MAG, MAG_ERR, MJD, OBJECT_ID, SOURCES_SEPARATOR
 
@@ -46,10 +47,9 @@ _REASONS: Final = {
     kernels.BAD_DATE: "date out of range",
     kernels.READ_BEFORE: READ_BEFORE,
     kernels.REPEATED: "exact repetition",
-    kernels.UPPER_LIMIT: "upper limit",
     kernels.NO_MAGNITUDE: "flux zero or negative, without a magnitude",
 }
-_VOTABLE_TEXT_LENGTH: Final = 64
+LIMIT_OF_NOTHING: Final = "upper limit of a dropped object"
 
 
 @dataclass
@@ -64,6 +64,8 @@ class EpochBlock:
     mjd: NDArray[np.float64]
     mag: NDArray[np.float64]
     err: NDArray[np.float64]
+    limits: UpperLimits
+    """Kept apart: no rule of cleaning looks at them, and they keep no object that has no epoch."""
     dropped_epochs: Counter[str] = field(default_factory=Counter)
     dropped_objects: Counter[str] = field(default_factory=Counter)
     left_out: dict[str, str] = field(default_factory=dict)
@@ -96,7 +98,10 @@ class EpochBlock:
             return
         self.dropped_objects[reason] += int(np.count_nonzero(~filled))
         self.left_out |= {self.objects[number].object_id: reason for number in np.flatnonzero(~filled)}
-        new_index = np.cumsum(filled) - 1
+        new_index = np.where(filled, np.cumsum(filled) - 1, -1)
+        kept_limits = self.limits.of(new_index)
+        self.dropped_epochs += Counter({LIMIT_OF_NOTHING: len(self.limits) - len(kept_limits)})
+        self.limits = kept_limits
         segments = filled[self.segment_object]
         lengths = np.diff(self.start)[segments]
         self.start = np.concatenate(([0], np.cumsum(lengths)))
@@ -157,9 +162,17 @@ def block_from_raw(survey: Survey, curves: RawCurves) -> EpochBlock:
         offset=float(survey.time.offset_to_mjd),
         dates=PLAUSIBLE_MJD if survey.time.system != ANY_DAYS else (-np.inf, np.inf),
     )
-    (start, mjd, mag, err), counts = kernels.arrange(
+    (start, mjd, mag, err), is_limit, counts = kernels.arrange(
         raw.object_index, raw.band_index, raw.time, raw.mag, raw.err, wanted
     )
+    limits = sorted_limits(
+        new_object[raw.object_index[is_limit]].astype(np.int64),
+        raw.band_index[is_limit].astype(np.int64),
+        wanted.band_rank,
+        raw.time[is_limit] + wanted.offset,
+        raw.err[is_limit],
+    )
+    counts[kernels.REPEATED] += counts[kernels.UPPER_LIMIT] - len(limits)
     filled = np.flatnonzero(np.diff(start))
     block = EpochBlock(
         objects=objects,
@@ -170,6 +183,7 @@ def block_from_raw(survey: Survey, curves: RawCurves) -> EpochBlock:
         mjd=mjd,
         mag=mag,
         err=err,
+        limits=limits,
         dropped_epochs=curves.dropped_epochs
         + Counter({name: int(counts[code]) for code, name in _REASONS.items() if counts[code]}),
         dropped_objects=curves.dropped_objects,
@@ -230,61 +244,13 @@ def _merged_by_id(curves: RawCurves) -> tuple[list[RawObject], NDArray[np.int32]
 
 def epochs_metadata(survey: Survey) -> dict[str, str]:
     """Return what a Parquet file of epochs says of itself: units, time system, citation, version."""
-    # Fixed-length text, because astropy cannot stack its objects for variable-length text on a string column.
     units = UNITS | (dict.fromkeys((FLUX, FLUX_ERR), survey.flux_unit) if survey.keeps_flux else {})
-    columns = "".join(
-        f'<FIELD name="{name}" datatype="double"' + (f' unit="{units[name]}"/>' if units[name] else "/>")
-        if name in units
-        else f'<FIELD name="{name}" datatype="unicodeChar" arraysize="{_VOTABLE_TEXT_LENGTH}"/>'
-        for name in epochs_schema(survey).names
-    )
-    votable = (
-        '<?xml version="1.0"?><VOTABLE version="1.4" xmlns="http://www.ivoa.net/xml/VOTable/v1.3">'
-        f'<RESOURCE type="results"><TABLE name="epochs">{columns}</TABLE></RESOURCE></VOTABLE>'
-    )
-    return {
-        "lcdvt.version": __version__,
-        "lcdvt.survey": survey.name,
-        "lcdvt.citation": survey.citation,
-        "lcdvt.time": json.dumps(
-            {
-                "column": MJD,
-                "from": survey.time.describe(),
-                "stored": survey.time.stored,
-                "scale": survey.time.stored_scale,
-            },
-            ensure_ascii=False,
-        ),
-        "lcdvt.units": json.dumps(units),
-        "lcdvt.magnitude": survey.magnitudes_in_words,
-        # The convention by which astropy and others find units in Parquet (VOParquet).
-        "IVOA.VOTable-Parquet.version": "1.0",
-        "IVOA.VOTable-Parquet.content": votable,
-    }
+    return table_metadata(survey, "epochs", epochs_schema(survey).names, units)
 
 
 def check_epochs(table: pa.Table, where: str) -> None:
     """Refuse a table that is not an epochs table: schema, finite values, positive errors, order."""
-    for wanted in EPOCHS_SCHEMA:
-        if wanted.name not in table.column_names:
-            raise WorkspaceError(f"{where} is not an epochs table: it lacks the column {wanted.name!r}.")
-    values = {name: _column(table, name) for name in (MJD, MAG, MAG_ERR)}
-    for name, column in values.items():
-        if not np.isfinite(column).all():
-            raise WorkspaceError(f"{where}: {name} holds values that are not finite.")
+    values = checked_numbers(table, "an epochs table", EPOCHS_SCHEMA, (MJD, MAG, MAG_ERR), where)
     if not (values[MAG_ERR] > 0).all():
         raise WorkspaceError(f"{where}: {MAG_ERR} holds values that are not positive.")
-    ids, bands = (np.asarray(table[name].cast(pa.string()).to_pylist(), dtype=object) for name in (OBJECT_ID, BAND))
-    if len(ids) > 1:
-        same_object = ids[1:] == ids[:-1]
-        same_band = same_object & (bands[1:] == bands[:-1])
-        ordered = (
-            (ids[1:] > ids[:-1]) | (same_object & (bands[1:] > bands[:-1])) | (same_band & (np.diff(values[MJD]) >= 0))
-        )
-        if not ordered.all():
-            row = int(np.flatnonzero(~ordered)[0]) + 1
-            raise WorkspaceError(f"{where}: row {row} (object {ids[row]}) is out of order: object, band, date.")
-
-
-def _column(table: pa.Table, name: str) -> NDArray[Any]:
-    return np.asarray(table[name].to_numpy())
+    check_order(table, values[MJD], where)

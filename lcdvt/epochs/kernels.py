@@ -18,6 +18,9 @@ REPEATED: Final = 6
 UPPER_LIMIT: Final = 7
 NO_MAGNITUDE: Final = 8
 REASON_COUNT: Final = 9
+# In the place of a segment.
+_DROPPED: Final = -1
+_LIMIT: Final = -2
 
 
 class Segments(NamedTuple):
@@ -64,13 +67,14 @@ def arrange(
     mag: NDArray[np.float64],
     err: NDArray[np.float64],
     wanted: Wanted,
-) -> tuple[Segments, NDArray[np.int64]]:
-    """Sort valid epochs by object, band and date, and count the others by reason.
+) -> tuple[Segments, NDArray[np.int64], NDArray[np.int64]]:
+    """Sort valid epochs by object, band and date, tell which others are upper limits, and count all others by reason.
 
     Parameters
     ----------
     object_index, band_index, time, mag, err
-        The raw epochs, in any order; a magnitude of +inf is an upper limit, one of -inf a flux that has no magnitude.
+        The raw epochs, in any order; a magnitude of +inf is an upper limit, with its limit in the place of the error,
+        one of -inf a flux that has no magnitude.
     wanted
         Which of them are wanted.
     """
@@ -108,7 +112,8 @@ def arrange(
         found.mjd[:] += wanted.offset
     is_repeated = _repeated(found)
     dropped[REPEATED] = np.count_nonzero(is_repeated)
-    return (keep_marked(~is_repeated, found) if dropped[REPEATED] else found), dropped
+    limits = np.flatnonzero(segment_of == _LIMIT) if dropped[UPPER_LIMIT] else np.empty(0, dtype=np.int64)
+    return (keep_marked(~is_repeated, found) if dropped[REPEATED] else found), limits, dropped
 
 
 @part
@@ -124,27 +129,29 @@ def _classify(  # type: ignore[no-untyped-def]
     object_index, band_index, time, mag, err, new_object, band_rank, mag_sentinels, err_sentinels, offset, first_date,
     last_date, segment_of, start, dropped,
 ):  # fmt: skip
-    """Fill each epoch's segment, -1 where it is dropped; count epochs in the place after their segment's in `start`."""
+    """Fill each epoch's segment, below zero for none; count epochs in the place after their segment's in `start`."""
     for i in range(time.size):
         mjd = time[i] + offset
         has_date = -np.inf < mjd < np.inf
         place = new_object[object_index[i]]
+        is_limit = mag[i] == np.inf
+        value = err[i] if is_limit else mag[i]
         if place < 0:
             reason = READ_BEFORE
-        elif mag[i] == np.inf and has_date:
-            reason = UPPER_LIMIT
         elif mag[i] == -np.inf and has_date:
             reason = NO_MAGNITUDE
         elif (
-            not (has_date and -np.inf < mag[i] < np.inf)
-            or _is_any_of(mag[i], mag_sentinels)
-            or _is_any_of(err[i], err_sentinels)
+            not (has_date and -np.inf < value < np.inf)
+            or _is_any_of(value, mag_sentinels)
+            or (_is_any_of(err[i], err_sentinels) and not is_limit)
         ):
             reason = MISSING_VALUE
         elif band_index[i] < 0:
             reason = OTHER_BAND
         elif not first_date < mjd < last_date:
             reason = BAD_DATE
+        elif is_limit:
+            reason = UPPER_LIMIT
         elif not 0.0 < err[i] < np.inf:
             reason = BAD_ERROR
         else:
@@ -152,7 +159,7 @@ def _classify(  # type: ignore[no-untyped-def]
             segment_of[i] = segment
             start[segment + 1] += 1
             continue
-        segment_of[i] = -1
+        segment_of[i] = _LIMIT if reason == UPPER_LIMIT else _DROPPED
         dropped[reason] += 1
 
 

@@ -15,10 +15,14 @@ from lcdvt.figures.style import (
     logarithmic,
     names_as_they_are,
 )
-from lcdvt.names import BAND, MAG, MAG_ERR, MJD, PREDICTED
+from lcdvt.names import BAND, MAG, MAG_ERR, MAG_LIMIT, MJD, PREDICTED
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.container import Container
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 BAND_MARKERS: Final = ("o", "s", "^", "D", "v", "P")
 # Violet to brown, without the yellow that vanishes on a light page; evenly spaced between these wavelengths (nm).
@@ -127,7 +131,12 @@ def folded_figure(epochs: pd.DataFrame, period: float | None, bands: Mapping[str
 
 
 def light_curve_figure(
-    epochs: pd.DataFrame, period: float | None, bands: Mapping[str, float], *, title: str
+    epochs: pd.DataFrame,
+    period: float | None,
+    bands: Mapping[str, float],
+    *,
+    title: str,
+    limits: pd.DataFrame | None = None,
 ) -> "Figure":
     """Draw one star's light curve large: against time, or over two cycles of a period.
 
@@ -143,6 +152,8 @@ def light_curve_figure(
         Nanometres of each of the survey's bands, blue to red, by which they are coloured.
     title
         What stands above.
+    limits
+        The star's upper limits, drawn against time only: as triangles that point down, in the colour of their band.
     """
     from matplotlib.figure import Figure
 
@@ -151,7 +162,8 @@ def light_curve_figure(
         axes = figure.subplots()
         colours = band_colours(bands)
         about_median = period is not None and epochs[BAND].nunique() >= MANY_BANDS
-        handles, shown = [], []
+        handles: list[Artist | Container] = []
+        shown: list[str] = []
         for number, band in enumerate(bands):
             curve = epochs[epochs[BAND] == band]
             if curve.empty:
@@ -173,6 +185,10 @@ def light_curve_figure(
                 )
             )
             shown.append(f"{band} − {middle:.2f}" if about_median else band)
+        if limits is not None and period is None:
+            for band, drawn in _draw_limits(axes, limits, colours).items():
+                handles.append(drawn)
+                shown.append(f"{band}, not seen")
         axes.invert_yaxis()
         magnitude = "magnitude − median" if about_median else "magnitude"
         axes.set(xlabel="phase" if period else "MJD (days)", ylabel=magnitude, title=title)
@@ -180,6 +196,26 @@ def light_curve_figure(
             axes.set_xlim(0, 2)
         legend_below(figure, handles, shown, columns=max(len(shown), 1))
     return figure
+
+
+def _draw_limits(axes: "Axes", limits: pd.DataFrame, colours: Mapping[str, str]) -> "dict[str, Line2D]":
+    """Draw the upper limits of each band that has some."""
+    return {
+        band: axes.plot(
+            rows[MJD],
+            rows[MAG_LIMIT],
+            linestyle="none",
+            marker="v",
+            markersize=4.5,
+            markerfacecolor="none",
+            markeredgewidth=0.7,
+            color=colours[band],
+            alpha=0.6,
+            rasterized=True,
+        )[0]
+        for band in colours
+        if len(rows := limits[limits[BAND] == band])
+    }
 
 
 def _points(curve: pd.DataFrame, period: float | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -15,12 +15,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from lcdvt.catalogs.file_format import Format
 from lcdvt.catalogs.reading.detect import HEAD_BYTES, TABLE_MAGIC, Match, TextLayout, match_survey, whole_path
 from lcdvt.catalogs.reading.file_list import FileGroups, FileList, InputFile
 from lcdvt.catalogs.reading.files import ExpansionGuard, archive_members, bare_name, open_stream
 from lcdvt.catalogs.reading.peek import peek
 from lcdvt.catalogs.reading.reader import Piece
-from lcdvt.catalogs.survey import Format, Survey
+from lcdvt.catalogs.survey import Survey
 from lcdvt.errors import InputFileError, first_line
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from lcdvt.compiled.cache import is_complete, mark_complete
+from lcdvt.compiled.compiler import no_collecting
 from lcdvt.features.config import FeatureConfig
 from lcdvt.features.extraction import extract_table
 from lcdvt.features.spec import DEFAULT_FEATURES
@@ -92,10 +93,11 @@ def _compile_all(tasks: list[tuple[FeatureConfig, int]], workers: Workers, say: 
     """Compile what each task needs, and say again and again how many functions that are by now."""
     compiled: frozenset[str] = frozenset()
     say(0)
-    for names in run_batches(_compile, tasks, workers.at_most(max(len(tasks), 1))):
-        # Processes that share a function both compile it: it counts once.
-        compiled |= names
-        say(len(compiled))
+    with no_collecting():
+        for names in run_batches(_compile, tasks, workers.at_most(max(len(tasks), 1))):
+            # Processes that share a function both compile it: it counts once.
+            compiled |= names
+            say(len(compiled))
 
 
 def _name_of(tasks: list[tuple[FeatureConfig, int]]) -> str:

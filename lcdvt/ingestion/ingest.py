@@ -38,7 +38,7 @@ from lcdvt.parallel.executors import Workers, run_batches
 from lcdvt.parallel.progress import Progress, silent
 from lcdvt.workspace.folder import PARTS, SurveyFolder, part_name, pieces_folder, workspace_folder
 from lcdvt.workspace.journal import JOURNAL_FILE, Journal, PartRecord, input_key, locked, written_file
-from lcdvt.workspace.objects import objects_folder
+from lcdvt.workspace.objects import part_folders
 
 PROBLEMS_KEPT: Final = 1000
 """As many as anybody reads; the rest are counted."""
@@ -179,7 +179,7 @@ def ingest(
             joined = _join(Joining(plan, journal, reading), workers, progress, repair=repair)
             added.parts, added.objects = added.parts + joined.parts, joined.objects
             repaired += joined.repaired
-            totals |= {key: journal.totals()[key] for key in ("objects", "epochs", "feature_gaps")}
+            totals |= {key: journal.totals()[key] for key in ("objects", "epochs", "limits", "feature_gaps")}
             catalogue = catalogue and catalogue.of_stars(stars_of_pieces(folder), described)
         journal.reopen()
         write_text(folder.survey_toml, described.toml)
@@ -303,19 +303,18 @@ def _why_nothing(totals: dict[str, Any], problems: list[str]) -> str:
 
 
 def _forget(folder: SurveyFolder) -> None:
-    for old in (folder.epochs, folder.features, folder.new_features, folder.old_features, folder.replicates):
+    others = (folder.new_features, folder.old_features, folder.replicates, pieces_folder(folder).root)
+    for old in (*part_folders(folder), *others):
         shutil.rmtree(old, ignore_errors=True)
     for file in (folder.objects, folder.pieces, folder.survey_toml, folder.summary):
         file.unlink(missing_ok=True)
-    for old in (objects_folder(folder), pieces_folder(folder).root):
-        shutil.rmtree(old, ignore_errors=True)
     (folder.progress / JOURNAL_FILE).unlink(missing_ok=True)
 
 
 def _remove_unfinished(folder: SurveyFolder, journal: Journal) -> None:
     """Remove what a kill left behind: temporary files, and parts put in place but not yet in the journal."""
     finished = {part_name(record.number) for record in journal.records}
-    for place in (folder.root, folder.epochs, folder.features, objects_folder(folder)):
+    for place in (folder.root, *part_folders(folder)):
         for leftover in place.glob(f".*{UNFINISHED_SUFFIX}"):
             leftover.unlink()
         for part in place.glob(PARTS):

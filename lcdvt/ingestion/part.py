@@ -23,14 +23,15 @@ from lcdvt.disk.atomic import UNFINISHED_SUFFIX
 from lcdvt.disk.checksums import file_checksum
 from lcdvt.epochs.block import READ_BEFORE, EpochBlock, block_from_raw, epochs_metadata
 from lcdvt.epochs.clean import clean
+from lcdvt.epochs.limits import limits_metadata
 from lcdvt.features.extraction import extract_table, extraction_report
 from lcdvt.ingestion.batches import Batch, object_key
 from lcdvt.ingestion.feature_parts import features_metadata
 from lcdvt.ingestion.settings import IngestPlan
-from lcdvt.names import BAND, DEC, OBJECT_ID, RA, SOURCE, SOURCES_SEPARATOR, SURVEY_LABEL, n_epochs_column
+from lcdvt.names import BAND, DEC, MAG_LIMIT, OBJECT_ID, RA, SOURCE, SOURCES_SEPARATOR, SURVEY_LABEL, n_epochs_column
 from lcdvt.workspace.folder import SurveyFolder, part_name, write_part
 from lcdvt.workspace.journal import PartRecord, input_key
-from lcdvt.workspace.objects import PART, objects_folder
+from lcdvt.workspace.objects import PART, part_folders
 
 FLUXES_BELOW_ZERO: Final = "fluxes of zero or below, kept"
 
@@ -77,8 +78,7 @@ class MadePart:
         """Where each file is written, and where it goes when the part is committed."""
         name = part_name(self.record.number)
         return {
-            place / f".{name}.{self.attempt}{UNFINISHED_SUFFIX}": place / name
-            for place in (self.folder.epochs, self.folder.features, objects_folder(self.folder))
+            place / f".{name}.{self.attempt}{UNFINISHED_SUFFIX}": place / name for place in part_folders(self.folder)
         }
 
     def write(self, table: pa.Table, unfinished: Path) -> None:
@@ -109,9 +109,12 @@ class MadePart:
         for unfinished in filter(Path.exists, self.staged):
             table = pq.read_table(unfinished)
             kept = table.filter(pc.invert(pc.is_in(table[OBJECT_ID], pa.array(sorted(unwanted), pa.string()))))
-            if BAND in table.column_names:
+            if BAND in table.column_names:  # epochs or upper limits
                 lost = table.num_rows - kept.num_rows
-                record.epochs -= lost
+                if MAG_LIMIT in table.column_names:
+                    record.limits -= lost
+                else:
+                    record.epochs -= lost
                 record.dropped_epochs[READ_BEFORE] = record.dropped_epochs.get(READ_BEFORE, 0) + lost
             self.write(kept.replace_schema_metadata(pq.read_schema(unfinished).metadata), unfinished)
         kept_here = [object_id not in unwanted for object_id in self.object_ids]
@@ -122,6 +125,13 @@ class MadePart:
             self.discard()
             record.checksums.clear()
             record.feature_gaps.clear()
+
+    def leave_out_limits(self) -> None:
+        """Leave out the upper limits: an early version of lcdvt made the part without them, and it is made again."""
+        to_limits = list(self.staged)[-1]
+        to_limits.unlink(missing_ok=True)
+        self.record.checksums.pop(self._name(self.staged[to_limits]), None)
+        self.record.limits = 0
 
     def refuse(self, refused: dict[str, tuple[str, str]]) -> None:
         """Say of objects that were left out where they were read now, and where before."""
@@ -200,6 +210,7 @@ def make_part(plan: IngestPlan, task: PartTask) -> MadePart:
         objects=len(block.objects),
         epochs_read=epochs_read,
         epochs=block.mjd.size,
+        limits=len(block.limits),
         dropped_epochs=dict(block.dropped_epochs),
         dropped_objects=dict(block.dropped_objects),
         notes=dict(curves.notes + Counter({FLUXES_BELOW_ZERO: block.count_fluxes_below_zero()})),
@@ -215,9 +226,12 @@ def make_part(plan: IngestPlan, task: PartTask) -> MadePart:
     if not block.objects:
         return part
     epochs = block.to_arrow()
-    to_epochs, to_features, to_objects = part.staged
+    to_epochs, to_features, to_objects, to_limits = part.staged
     part.write(epochs.replace_schema_metadata(epochs_metadata(plan.survey)), to_epochs)
     part.write(_objects_table(plan, block, task.number), to_objects)
+    if len(block.limits):
+        limits = block.limits.to_arrow(ids, block.bands)
+        part.write(limits.replace_schema_metadata(limits_metadata(plan.survey)), to_limits)
     if plan.features is not None:
         features = extract_table(epochs, plan.features)
         record.feature_gaps.update(extraction_report(features).curves)

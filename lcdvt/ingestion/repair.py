@@ -60,6 +60,9 @@ class Repair:
         known = {name: self.journal.files[name] for name in names if name in self.journal.files}
         return [name for name, written in known.items() if not written.is_whole(self.folder.root / name)]
 
+    def _limits_of(self, record: PartRecord) -> str:
+        return f"{self.folder.limits.name}/{part_name(record.number)}"
+
     def _rebuild_features(self, records: list[PartRecord]) -> None:
         for record in records:
             features = self.folder.features / part_name(record.number)
@@ -77,6 +80,8 @@ class Repair:
         for record, part in zip(records, parts, strict=True):
             others = [path for path in objects_folder(self.folder).glob(PARTS) if path.name not in broken]
             part.leave_out(places_in(set(part.object_ids), others))
+            if self._limits_of(record) not in self.journal.files:
+                part.leave_out_limits()
             self._refuse_other_content(record, part)
             made = part.commit()
             self.journal.note_files(
@@ -107,8 +112,12 @@ class Repair:
         """Accept the part if its files are untouched; a file with another date must give the same bytes."""
         keys = record.finished_inputs if record.stream is None else [record.stream[0]]
         untouched = all(input_key(self.inputs[key[0]]) == list(key[:3]) for key in keys)
-        epochs = f"{self.folder.epochs.name}/{part_name(record.number)}"
-        same_bytes = part.record.checksums.get(epochs) == self.journal.files[epochs].checksum
+        epochs, written = f"{self.folder.epochs.name}/{part_name(record.number)}", self.journal.files
+        same_bytes = all(
+            part.record.checksums.get(name) == written[name].checksum
+            for name in (epochs, self._limits_of(record))
+            if name == epochs or name in written
+        )
         # Stars that were read again since have left the part: the journal counts what is left.
         today = next(each for each in self.journal.records if each.number == record.number)
         if (part.record.objects, part.record.epochs) == (today.objects, today.epochs) and (untouched or same_bytes):

@@ -8,7 +8,7 @@ files wait, so that a kill at any moment leaves either the old state or one that
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,8 +17,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lcdvt.disk.atomic import UNFINISHED_SUFFIX
-from lcdvt.epochs.block import epochs_schema
+from lcdvt.epochs.block import epochs_metadata, epochs_schema
 from lcdvt.epochs.fluxes import with_one_softening
+from lcdvt.epochs.limits import LIMITS_SCHEMA, limits_metadata
 from lcdvt.features.extraction import extract_table, extraction_report
 from lcdvt.ingestion.known_objects import Place
 from lcdvt.ingestion.part import MadePart
@@ -26,10 +27,21 @@ from lcdvt.ingestion.settings import IngestPlan
 from lcdvt.names import BAND, DEC, MJD, OBJECT_ID, RA, SOURCE, SOURCES_SEPARATOR, SURVEY_LABEL, n_epochs_column
 from lcdvt.workspace.folder import SurveyFolder, part_name, read_part, write_part
 from lcdvt.workspace.journal import Journal
-from lcdvt.workspace.objects import objects_folder
+from lcdvt.workspace.objects import objects_folder, part_folders
 
 SAME_DATE_DAYS: Final = 1e-6
 """A tenth of a second: no survey takes two exposures of a star within it, and releases round dates differently."""
+
+
+class StarRows(NamedTuple):
+    """What is stored of a star."""
+
+    epochs: pd.DataFrame
+    limits: pd.DataFrame
+
+    def equals(self, other: "StarRows") -> bool:
+        """Say whether the same is stored of two."""
+        return self.epochs.equals(other.epochs) and self.limits.equals(other.limits)
 
 
 @dataclass(frozen=True)
@@ -44,7 +56,7 @@ class Returned:
         Where it lies, and what it was read from.
     source
         What it was read from now.
-    epochs
+    rows
         What it consists of from now on; None leaves it as it was.
     is_refused
         Whether it was left as it was although it is another: the same band from another file.
@@ -53,7 +65,7 @@ class Returned:
     object_id: str
     place: Place
     source: str
-    epochs: pd.DataFrame | None = None
+    rows: "StarRows | None" = None
     is_refused: bool = False
 
 
@@ -71,13 +83,14 @@ def settle(plan: IngestPlan, part: MadePart, places: dict[str, Place], *, update
     update
         Add the epochs of a band that another file gave already, where their dates are new.
     """
-    to_epochs = next(iter(part.staged))
+    to_epochs, _, _, to_limits = part.staged
     ids = sorted(places)
-    new = _by_object(pq.read_table(to_epochs), ids)
-    old: dict[str, pd.DataFrame] = {}
+    new = _rows_by_object(to_epochs, to_limits, ids)
+    old: dict[str, StarRows] = {}
     for number in sorted({place.part for place in places.values()}):
         here = [object_id for object_id in ids if places[object_id].part == number]
-        old |= _by_object(read_part(plan.folder.epochs / part_name(number)), here)
+        name = part_name(number)
+        old |= _rows_by_object(plan.folder.epochs / name, plan.folder.limits / name, here)
     source_of = dict(zip(part.object_ids, part.sources, strict=True))
     returned = [
         _settled(
@@ -88,35 +101,58 @@ def settle(plan: IngestPlan, part: MadePart, places: dict[str, Place], *, update
         )
         for object_id in ids
     ]
-    changed = [star for star in returned if star.epochs is not None]
-    part.leave_out([star.object_id for star in returned if star.epochs is None])
+    changed = [star for star in returned if star.rows is not None]
+    part.leave_out([star.object_id for star in returned if star.rows is None])
     part.refuse({star.object_id: (star.source, star.place.source) for star in returned if star.is_refused})
     if changed:
-        _take_over(plan, part, changed, new)
+        _take_over(plan, part, changed)
         _rewrite_old_parts(plan.folder, part, changed, old)
 
 
-def _by_object(epochs: pa.Table, ids: list[str]) -> dict[str, pd.DataFrame]:
-    chosen = epochs.filter(pc.is_in(epochs[OBJECT_ID], pa.array(ids, pa.string()))).to_pandas()
+def _rows_by_object(epochs: Path, limits: Path, ids: list[str]) -> dict[str, StarRows]:
+    of_epochs = _by_object(read_part(epochs), ids)
+    of_limits = _by_object(_limits_in(limits), ids)
+    none = LIMITS_SCHEMA.empty_table().to_pandas()
+    return {object_id: StarRows(rows, of_limits.get(object_id, none)) for object_id, rows in of_epochs.items()}
+
+
+def _by_object(table: pa.Table, ids: list[str]) -> dict[str, pd.DataFrame]:
+    chosen = table.filter(pc.is_in(table[OBJECT_ID], pa.array(ids, pa.string()))).to_pandas()
     return {str(object_id): rows.reset_index(drop=True) for object_id, rows in chosen.groupby(OBJECT_ID)}
 
 
-def _settled(star: Returned, old: pd.DataFrame, new: pd.DataFrame, *, add: bool) -> Returned:
-    """Return the star with what it consists of from now on."""
+def _limits_in(part: Path) -> pa.Table:
+    """Return the upper limits of a part, which may have none."""
+    return read_part(part) if part.is_file() else LIMITS_SCHEMA.empty_table()
+
+
+def _settled(star: Returned, old: StarRows, new: StarRows, *, add: bool) -> Returned:
+    """Return the star with what it consists of from now on; its upper limits go the way of its epochs."""
     old_sources, new_sources = (set(text.split(SOURCES_SEPARATOR)) for text in (star.place.source, star.source))
-    other_bands = old[~old[BAND].isin(new[BAND].unique())]
     if old_sources <= new_sources:
-        epochs = new
-    elif old_sources & new_sources or len(other_bands) == len(old):
-        epochs = pd.concat([other_bands, new])
-    elif add:
-        epochs = pd.concat([old, new[~_has_date(old, new)]])
+        rows = new
+    elif old_sources & new_sources:
+        read_again = new.epochs[BAND]
+        limits = _in_other_bands(old.limits, pd.concat([read_again, new.limits[BAND]]))
+        epochs = _in_other_bands(old.epochs, read_again)
+        rows = StarRows(pd.concat([epochs, new.epochs]), pd.concat([limits, new.limits]))
+    elif add or not old.epochs[BAND].isin(new.epochs[BAND].unique()).any():
+        rows = StarRows(*(_with_new_dates(before, after) for before, after in zip(old, new, strict=True)))
     else:
         return Returned(star.object_id, star.place, star.source, is_refused=True)
-    epochs = epochs.sort_values([BAND, MJD], kind="stable", ignore_index=True)
-    if epochs.equals(old):
+    rows = StarRows(*(each.sort_values([BAND, MJD], kind="stable", ignore_index=True) for each in rows))
+    if rows.equals(old):
         return star
-    return Returned(star.object_id, star.place, star.source, epochs)
+    return Returned(star.object_id, star.place, star.source, rows)
+
+
+def _in_other_bands(old: pd.DataFrame, bands: "pd.Series[str]") -> pd.DataFrame:
+    return old[~old[BAND].isin(bands.unique())]
+
+
+def _with_new_dates(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
+    """Return the old rows, and the new ones of dates that the old ones do not have in their band."""
+    return pd.concat([old, new[~_has_date(old, new)]])
 
 
 def _has_date(old: pd.DataFrame, new: pd.DataFrame) -> "pd.Series[bool]":
@@ -130,22 +166,22 @@ def _has_date(old: pd.DataFrame, new: pd.DataFrame) -> "pd.Series[bool]":
     return found
 
 
-def _take_over(plan: IngestPlan, part: MadePart, changed: list[Returned], new: dict[str, pd.DataFrame]) -> None:
+def _take_over(plan: IngestPlan, part: MadePart, changed: list[Returned]) -> None:
     """Put what the stars consist of into the new part."""
-    merged = [star for star in changed if star.epochs is not None and star.epochs is not new[star.object_id]]
-    to_epochs, to_features, to_objects = part.staged
-    stored = pq.read_table(to_epochs)
-    without = stored.filter(pc.invert(pc.is_in(stored[OBJECT_ID], pa.array([star.object_id for star in merged]))))
-    frames = [star.epochs for star in merged if star.epochs is not None]
-    if frames and plan.survey.keeps_flux:
+    to_epochs, to_features, to_objects, to_limits = part.staged
+    ids = [star.object_id for star in changed]
+    frames = [star.rows.epochs for star in changed if star.rows is not None]
+    if plan.survey.keeps_flux:
         frames = [with_one_softening(pd.concat(frames), OBJECT_ID, plan.survey.flux_zero_point)]
-    frames.append(without.to_pandas())
-    table = pd.concat(frames).sort_values([OBJECT_ID, BAND, MJD], kind="stable")
-    schema = epochs_schema(plan.survey)
-    epochs = pa.Table.from_pandas(table[schema.names], schema=schema, preserve_index=False)
+    epochs = _with_changed(read_part(to_epochs), ids, frames, epochs_schema(plan.survey))
     part.record.epochs = epochs.num_rows
-    part.write(epochs.replace_schema_metadata(stored.schema.metadata), to_epochs)
-    part.write(_objects(plan, part, merged), to_objects)
+    part.write(epochs.replace_schema_metadata(epochs_metadata(plan.survey)), to_epochs)
+    part.write(_objects(plan, part, changed), to_objects)
+    frames = [star.rows.limits for star in changed if star.rows is not None]
+    limits = _with_changed(_limits_in(to_limits), ids, frames, LIMITS_SCHEMA)
+    part.record.limits = limits.num_rows
+    if limits.num_rows or to_limits.is_file():
+        part.write(limits.replace_schema_metadata(limits_metadata(plan.survey)), to_limits)
     if plan.features is not None:
         metadata = pq.read_schema(to_features).metadata
         features = extract_table(epochs, plan.features)
@@ -153,16 +189,23 @@ def _take_over(plan: IngestPlan, part: MadePart, changed: list[Returned], new: d
         part.write(features.replace_schema_metadata(metadata), to_features)
 
 
-def _objects(plan: IngestPlan, part: MadePart, merged: list[Returned]) -> pa.Table:
+def _with_changed(stored: pa.Table, ids: list[str], frames: list[pd.DataFrame], schema: pa.Schema) -> pa.Table:
+    """Return a table of the part in its order, with other rows of some stars."""
+    others = stored.filter(pc.invert(pc.is_in(stored[OBJECT_ID], pa.array(ids, pa.string())))).to_pandas()
+    table = pd.concat([*frames, others]).sort_values([OBJECT_ID, BAND, MJD], kind="stable")
+    return pa.Table.from_pandas(table[schema.names], schema=schema, preserve_index=False)
+
+
+def _objects(plan: IngestPlan, part: MadePart, changed: list[Returned]) -> pa.Table:
     """Return the part's objects: what the old and the new reading of a star say of it, the new one first."""
     to_objects = list(part.staged)[2]
     stored = pq.read_table(to_objects)
     objects = stored.to_pandas().set_index(OBJECT_ID)
-    for star in merged:
+    for star in changed:
         place = objects_folder(plan.folder) / part_name(star.place.part)
         before = read_part(place).to_pandas().set_index(OBJECT_ID).loc[star.object_id]
-        assert star.epochs is not None  # only changed stars are here
-        counts = star.epochs[BAND].value_counts()
+        assert star.rows is not None  # only changed stars are here
+        counts = star.rows.epochs[BAND].value_counts()
         for band in plan.survey.bands:
             objects.loc[star.object_id, n_epochs_column(band)] = int(counts.get(band, 0))
         for column in (RA, DEC, SURVEY_LABEL):
@@ -174,14 +217,14 @@ def _objects(plan: IngestPlan, part: MadePart, merged: list[Returned]) -> pa.Tab
     return pa.Table.from_pandas(table, schema=stored.schema, preserve_index=False)
 
 
-def _rewrite_old_parts(
-    folder: SurveyFolder, part: MadePart, changed: list[Returned], old: dict[str, pd.DataFrame]
-) -> None:
+def _rewrite_old_parts(folder: SurveyFolder, part: MadePart, changed: list[Returned], old: dict[str, StarRows]) -> None:
     """Write the parts where the stars lay again, without them, under temporary names."""
     for number in sorted({star.place.part for star in changed}):
         gone = [star.object_id for star in changed if star.place.part == number]
-        part.record.replaced[str(number)] = [len(gone), sum(len(old[object_id]) for object_id in gone)]
-        for place in (folder.epochs, folder.features, objects_folder(folder)):
+        rows = [old[object_id] for object_id in gone]
+        epochs, limits = (sum(map(len, tables)) for tables in zip(*rows, strict=True))
+        part.record.replaced[str(number)] = [len(gone), epochs, limits]
+        for place in part_folders(folder):
             final = place / part_name(number)
             if not final.is_file():
                 continue

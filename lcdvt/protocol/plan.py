@@ -21,9 +21,9 @@ ALL_ROWS: Final = (DVT_UPPER_BOUND, *ROWS, DVT_TOP, DVT_ENSEMBLE)
 # They learn from labels of the target, or from nothing.
 NEED_TARGET_LABELS: Final = ("forest-target", "svm-target", "label-spreading")
 UNSUPERVISED_ROWS: Final = tuple(row for row in ALL_ROWS if row not in NEED_TARGET_LABELS)
+FEWEST_TRAINING_STARS: Final = 50
 # Without thinned light curves they are the same as rows that see each star once.
 NEED_REPLICATES: Final = tuple(name for name, row in ROWS.items() if row.uses_replicates)
-FEWEST_TRAINING_STARS: Final = 50
 # Where there is no source, "target labels" would make a reader look for one.
 ONE_SURVEY_TRAINING: Final = {
     "forest-target": "Supervised",
@@ -122,12 +122,12 @@ class TransferOptions(RunOptions):
         A file of answers (`lcdvt label`): labels of the target in every draw, beside those drawn.
     replicates
         How often each star's light curve is thinned for the teachers, if not as often as the preset says.
+    training_stars
+        Of a survey with more stars a sample of so many is learned from.
     doubtful_labels
         What is made of drawn labels that the sources contradict, if not what the preset says. Where nothing is said,
         labels that come with people's answers are kept: stars are asked for where the model errs, and an answer that
         contradicts it is what it shall learn.
-    training_stars
-        Of a survey with more stars a sample of so many is learned from.
     """
 
     mode: TrainingMode = "multi-task"
@@ -135,8 +135,8 @@ class TransferOptions(RunOptions):
     source_labels: str = "all"
     labels_from: Path | None = None
     replicates: int | None = None
-    doubtful_labels: DoubtfulLabels | None = None
     training_stars: int = TRAINING_STARS
+    doubtful_labels: DoubtfulLabels | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

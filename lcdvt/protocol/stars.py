@@ -54,7 +54,8 @@ class DrawnStars:
     sample_sizes
         How many stars of how many the first draw learns from, for each survey of which not all are learned from.
     replicated
-        For each survey the stars, by part, of which thinned light curves are worth their time; None for any.
+        For each survey the stars, by part, of which thinned light curves are worth their time; None for those of the
+        whole survey.
     """
 
     dataset: Dataset
@@ -66,7 +67,7 @@ class DrawnStars:
     learned: list[NDArray[np.bool_]] | None = None
     elsewhere: StarsElsewhere | None = None
     sample_sizes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    replicated: list[dict[str, list[str]]] | None = None
+    replicated: list[dict[str, list[str]] | None] | None = None
 
 
 def draw_stars(

@@ -43,8 +43,8 @@ def transfer(
     seed: int = 0,
     rows: Sequence[str] | None = None,
     replicates: int | None = None,
-    doubtful_labels: DoubtfulLabels | None = None,
     training_stars: int = TRAINING_STARS,
+    doubtful_labels: DoubtfulLabels | None = None,
     scaling: ScalingMethod = "rank",
     device: str = "auto",
     jobs: int | None = None,
@@ -91,14 +91,14 @@ def transfer(
     replicates
         How often each star's light curve is thinned, and its features computed again, for DVT's teachers to learn
         from; None as the preset says (once), 0 for never. Made once for a survey and kept in the workspace.
-    doubtful_labels
-        What DVT and its teachers make of drawn labels that the sources contradict: "keep" learns from them like all
-        others, to "leave-out" these stars are unlabelled; None as the preset says (leave-out), but keep where people's
-        answers are among the labels, because they know better.
     training_stars
         Of a survey with more stars a sample of so many is learned from: of a source stratified by class, of the target
         beside all drawn labels. The target's other stars are classified and scored part by part, so that memory does
         not grow with the survey.
+    doubtful_labels
+        What DVT and its teachers make of drawn labels that the sources contradict: "keep" learns from them like all
+        others, to "leave-out" these stars are unlabelled; None as the preset says (leave-out), but keep where people's
+        answers are among the labels, because they know better.
     scaling
         How features are brought to one scale.
     device
@@ -126,8 +126,8 @@ def transfer(
         source_labels=source_labels,
         labels_from=None if labels_from is None else Path(labels_from),
         replicates=replicates,
-        doubtful_labels=doubtful_labels,
         training_stars=training_stars,
+        doubtful_labels=doubtful_labels,
     )
     sources = [source] if isinstance(source, str) else list(source)
     place = RunPlace(name or transfer_name(sources, target), data, force, reuse)
@@ -146,8 +146,8 @@ class TransferKeywords(TypedDict, total=False):
     seed: int
     rows: Sequence[str] | None
     replicates: int | None
-    doubtful_labels: DoubtfulLabels | None
     training_stars: int
+    doubtful_labels: DoubtfulLabels | None
     scaling: ScalingMethod
     device: str
     jobs: int | None

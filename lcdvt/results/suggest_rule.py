@@ -5,7 +5,7 @@ are alike by k_ij = exp(−|x_i − x_j|² / 2h²). The density ρ_i is the sum 
 class, divided by the highest such sum in that class, so that the typical star of a rare class counts as one of a common
 class does. Stars are chosen one after the other, each time the one with the highest
 
-    d_i² · √ρ_i · (1 − c_i),        c_i = max k_il over all stars l that have a label or are chosen already.
+    d_i · √ρ_i · (1 − c_i),         c_i = max k_il over all stars l that have a label or are chosen already.
 
 So a lonely outlier waits, for nobody is like it, and so does a star beside a labelled or chosen one, for that one
 speaks for it. Half of the places are shared out evenly: each predicted class gets that many at least. No label is
@@ -29,8 +29,8 @@ FEWEST_NEIGHBOURS: Final = 5
 ALIKE: Final = 0.5
 """Stars are called alike from this k on."""
 
-DOUBT_POWER: Final = 2.0
 DENSITY_POWER: Final = 0.5
+"""Of ρ, beside the doubt itself; docs/method.md has what other powers gave."""
 EVEN_SHARE: Final = 0.5
 """Of the places, those that all predicted classes share alike."""
 
@@ -118,7 +118,7 @@ def choose_stars(
     available = np.bincount(in_class, minlength=classes)
     least = np.minimum(number if per_class else int(EVEN_SHARE * number / classes), available)
     chosen = _greedy(
-        worth=doubt[candidates] ** DOUBT_POWER * density**DENSITY_POWER,
+        worth=doubt[candidates] * density**DENSITY_POWER,
         spoken_for=_likeness(at_candidates, at_labelled, width).max(axis=1, initial=0.0),
         likeness_to=lambda candidate: _likeness(at_candidates, at_candidates[[candidate]], width)[:, 0],
         in_class=in_class,

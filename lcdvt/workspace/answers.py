@@ -13,6 +13,7 @@ more than half of the voices name is the verdict; without such a class the star 
 import errno
 import json
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -79,7 +80,8 @@ class Answer:
             raise InputFileError("an answer names its key, its star and a class (null for unsure).")
         if self.confidence not in CONFIDENCES:
             raise InputFileError(f"confidence {self.confidence!r}: one of {', '.join(CONFIDENCES)}.")
-        if self.period is not None and not (isinstance(self.period, float | int) and 0 < self.period < float("inf")):
+        longest = sys.float_info.max  # JSON has whole numbers of any length
+        if self.period is not None and not (isinstance(self.period, float | int) and 0 < self.period <= longest):
             raise InputFileError(f"period {self.period!r}: a positive number of days, or null.")
         if not isinstance(self.model, Mapping):
             raise InputFileError("what the model said is a table of names and values.")

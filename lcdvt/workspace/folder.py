@@ -45,6 +45,11 @@ class SurveyFolder:
         return self.root / "epochs"
 
     @property
+    def limits(self) -> Path:
+        """The folder of parts of upper limits; a part without any has no file there."""
+        return self.root / "limits"
+
+    @property
     def features(self) -> Path:
         """The folder of feature parts."""
         return self.root / "features"
@@ -105,7 +110,7 @@ def cut_files(folder: SurveyFolder) -> list[Path]:
 
     Eight bytes of each are looked at, so that opening a survey stays quick; `lcdvt verify` reads everything.
     """
-    parts = (part for place in (folder.epochs, folder.features) for part in sorted(place.glob(PARTS)))
+    parts = (part for place in (folder.epochs, folder.limits, folder.features) for part in sorted(place.glob(PARTS)))
     return [path for path in (folder.objects, *parts) if not _ends_as_parquet(path)]
 
 

@@ -67,7 +67,12 @@ class PartRecord:
     read_again: list[str] = field(default_factory=list)
     """Inputs that were read before, when they were others: what was said of them then no longer holds."""
     replaced: dict[str, list[int]] = field(default_factory=dict)
-    """How many objects and epochs left each older part, because they were read again and are in this one."""
+    """How many objects, epochs and upper limits left each older part, because they were read again and are in this one.
+
+    An early version of lcdvt knew no upper limits.
+    """
+    limits: int = 0
+    """How many upper limits are kept, apart from the epochs."""
     rewritten: dict[str, list[Any]] = field(default_factory=dict)
     """Files of older parts without what left them: size, checksum, and the name under which each waits."""
 
@@ -291,7 +296,7 @@ class Journal:
 
     def totals(self) -> dict[str, Any]:
         """Add up what all batches did."""
-        counted = ("files", "files_skipped", "objects", "epochs_read", "epochs")
+        counted = ("files", "files_skipped", "objects", "epochs_read", "epochs", "limits")
         totals: dict[str, Any] = {key: sum(getattr(record, key) for record in self.records) for key in counted}
         for key in ("dropped_epochs", "dropped_objects", "feature_gaps", "notes"):
             sums: Counter[str] = Counter()
@@ -377,12 +382,14 @@ class _EarlierRecords:
 
     def forget_what_was_read_again(self, record: PartRecord) -> None:
         """Take from the earlier parts' records what a later one says again."""
-        for number, (objects, epochs) in record.replaced.items():
+        for number, (objects, epochs, *of_limits) in record.replaced.items():
             earlier = self._by_number.get(number)
             if objects and earlier is not None:
+                limits = sum(of_limits)
                 earlier.objects -= objects
                 earlier.epochs -= epochs
-                earlier.dropped_epochs[REPLACED] = earlier.dropped_epochs.get(REPLACED, 0) + epochs
+                earlier.limits -= limits
+                earlier.dropped_epochs[REPLACED] = earlier.dropped_epochs.get(REPLACED, 0) + epochs + limits
         if not record.read_again:
             return
         read_again = set(record.read_again)

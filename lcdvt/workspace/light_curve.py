@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lcdvt.errors import SettingsError, WorkspaceError
-from lcdvt.names import BAND, FLUX, FLUX_ERR, MAG, MAG_ERR, MJD
+from lcdvt.names import BAND, FLUX, FLUX_ERR, MAG, MAG_ERR, MAG_LIMIT, MJD
 
 if TYPE_CHECKING:
     from astropy.timeseries import TimeSeries
@@ -36,6 +36,9 @@ class LightCurve:
         The star's class in the workspace; None where nobody knows.
     time_scale, flux_unit, citation
         The scale of its times, the unit of its fluxes, and what to cite.
+    limits
+        One row for each time the star was looked for and not seen: band, mjd, mag_limit, the magnitude that it was
+        not brighter than. They are no epochs: neither `fold` nor the features know them.
     """
 
     object_id: str
@@ -47,6 +50,7 @@ class LightCurve:
     time_scale: str = field(default="utc", repr=False)
     flux_unit: str = field(default="", repr=False)
     citation: str = field(default="", repr=False)
+    limits: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=[BAND, MJD, MAG_LIMIT]), repr=False)
 
     def __len__(self) -> int:
         return len(self.epochs)
@@ -82,10 +86,10 @@ class LightCurve:
         return FoldedLightCurve(self, float(chosen), epoch)
 
     def plot(self) -> "Figure":
-        """Draw magnitude against time, every band with its errors."""
+        """Draw magnitude against time, every band with its errors, and upper limits as triangles that point down."""
         from lcdvt.figures.light_curves import light_curve_figure
 
-        return light_curve_figure(self.epochs, None, self.nanometres, title=self._title())
+        return light_curve_figure(self.epochs, None, self.nanometres, title=self._title(), limits=self.limits)
 
     def to_timeseries(self) -> "TimeSeries":
         """Return the epochs as an astropy TimeSeries with units."""

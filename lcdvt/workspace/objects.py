@@ -47,6 +47,11 @@ def objects_folder(folder: SurveyFolder) -> Path:
     return folder.progress / "objects"
 
 
+def part_folders(folder: SurveyFolder) -> tuple[Path, Path, Path, Path]:
+    """Return where the files of each part lie: epochs, features, objects and upper limits."""
+    return folder.epochs, folder.features, objects_folder(folder), folder.limits
+
+
 def objects_schema(survey: Survey) -> pa.Schema:
     """Return the columns of a survey's objects table."""
     text = [(name, pa.string()) for name in (OBJECT_ID, LABEL, SURVEY_LABEL)]

@@ -94,6 +94,17 @@ class StoredSurvey:
 
         return pds.dataset(self.folder.epochs, format="parquet", exclude_invalid_files=False)
 
+    @property
+    def limits(self) -> "pds.Dataset":
+        """All upper limits as a pyarrow dataset: object_id, band, mjd, mag_limit; empty where the survey has none."""
+        import pyarrow.dataset as pds
+
+        from lcdvt.epochs.limits import LIMITS_SCHEMA
+
+        if not self.folder.limits.is_dir():
+            return pds.dataset(LIMITS_SCHEMA.empty_table())
+        return pds.dataset(self.folder.limits, LIMITS_SCHEMA, format="parquet", exclude_invalid_files=False)
+
     def iter_epochs(self) -> "Iterator[pd.DataFrame]":
         """Yield the epochs part by part; an object never spans two parts."""
         for part in sorted(self.folder.epochs.glob(PARTS)):
@@ -132,22 +143,20 @@ class StoredSurvey:
 
     def light_curve(self, object_id: str) -> LightCurve:
         """Return one star: `.plot()` shows it, `.fold().plot()` by phase, `.epochs` are its numbers."""
-        import pyarrow.compute as pc
-
         from lcdvt.workspace.objects import PART
 
         # The objects table knows the part: of ten thousand parts, one is opened.
         part = self._value_of(self.folder.objects, object_id, PART)
         if part is None:
             raise WorkspaceError(f"survey {self.name!r} has no object {object_id!r}.")
-        epochs = read_part(self.folder.epochs / part_name(part))
-        found = epochs.filter(pc.equal(epochs[OBJECT_ID], object_id)).to_pandas()
+        found = self._rows_of(self.folder.epochs / part_name(part), object_id)
         if found.empty:
             raise WorkspaceError(f"survey {self.name!r} has no object {object_id!r}.")
         return LightCurve(
             object_id=object_id,
             survey=self.name,
-            epochs=found.drop(columns=OBJECT_ID),
+            epochs=found,
+            limits=self._limits_of(part, object_id),
             nanometres=self.survey.nanometres,
             period=self._value_of(self.folder.features / part_name(part), object_id, PERIOD),
             label=self._value_of(self.folder.objects, object_id, LABEL),
@@ -155,6 +164,22 @@ class StoredSurvey:
             flux_unit=self.survey.flux_unit,
             citation=self.survey.citation,
         )
+
+    def _limits_of(self, part: int, object_id: str) -> "pd.DataFrame":
+        """Return one star's upper limits; a part without any has no file."""
+        from lcdvt.epochs.limits import LIMITS_SCHEMA
+
+        path = self.folder.limits / part_name(part)
+        if path.exists():
+            return self._rows_of(path, object_id)
+        return LIMITS_SCHEMA.empty_table().to_pandas().drop(columns=OBJECT_ID)
+
+    def _rows_of(self, path: Path, object_id: str) -> "pd.DataFrame":
+        """Return one star's rows of a part of epochs or upper limits."""
+        import pyarrow.compute as pc
+
+        rows = read_part(path, remedy=f"`lcdvt verify {self.name}` says what to do")
+        return rows.filter(pc.equal(rows[OBJECT_ID], object_id)).to_pandas().drop(columns=OBJECT_ID)
 
     def _value_of(self, place: Path, object_id: str, column: str) -> Any:
         """Return one value of one star from the objects or a part of features; None where there is none."""

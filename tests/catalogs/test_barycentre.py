@@ -13,8 +13,8 @@ from astropy.utils import iers
 from lcdvt.catalogs.reading.barycentre import in_stored_time
 from lcdvt.catalogs.reading.curves import RawEpochs, RawObject
 from lcdvt.catalogs.registry import builtin_surveys, find_survey
-from lcdvt.catalogs.survey import TimeSystem
 from lcdvt.catalogs.survey_toml import survey_from_toml
+from lcdvt.catalogs.time_system import TimeSystem
 from lcdvt.errors import SurveyError
 
 TEN_MILLISECONDS = 0.01 / 86400

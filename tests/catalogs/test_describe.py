@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 from pathlib import Path
 
 import numpy as np
@@ -261,3 +262,76 @@ def test_a_bomb_is_refused_before_it_fills_the_memory(tmp_path):
     path.write_bytes(gzip.compress(b"<?xml" + b" " * (65 << 20)))
     with pytest.raises(LcdvtError, match=r"star\.vot\.gz grows"):
         look_at(path)
+
+
+def test_an_ipac_table_is_described_by_its_names(tmp_path):
+    names = ["hjd", "oid", "mag", "magerr", "limitmag"]
+    rows = [
+        (f"{2458000 + day}.5", "77", "null" if day == 2 else f"{15 + day / 10}", "0.02", "20.5") for day in range(6)
+    ]
+    head = [
+        "\\fixlen = T",
+        *("|" + "|".join(value.rjust(12) for value in line) + "|" for line in (names, ["char"] * 5)),
+    ]
+    body = [" " + " ".join(value.rjust(12) for value in row) for row in rows]
+    survey, block = described(written(tmp_path, "\n".join([*head, *body, ""]), "star.tbl"))
+    assert (survey.formats[0].header, survey.formats[0].limit) == ("ipac", "limitmag")
+    assert block.mag.tolist() == pytest.approx([15.0, 15.1, 15.3, 15.4, 15.5])
+    assert [one.object_id for one in block.objects] == ["77"]
+    assert block.limits.mag_limit.tolist() == [20.5]
+    assert block.limits.mjd.tolist() == [58002.0]
+
+
+def test_a_limit_that_every_row_has_beside_its_magnitude_is_none(tmp_path):
+    text = "mjd,mag,magerr,limit\n" + "".join(f"{58000 + day},15.{day},0.02,18.5\n" for day in range(5))
+    survey, block = described(written(tmp_path, text))
+    assert survey.formats[0].limit is None
+    assert (block.mjd.size, len(block.limits)) == (5, 0)
+
+
+def test_names_in_a_comment_below_a_title_are_found(tmp_path):
+    text = "Nova 7\n#Date,JD(TCB),averagemag\n" + "".join(
+        f"2014-08-0{day},{2456870 + day}.25,{'untrusted' if day == 3 else f'17.{day}'}\n" for day in range(1, 8)
+    )
+    survey, block = described(written(tmp_path, text))
+    assert (survey.formats[0].time, survey.formats[0].mag) == ("JD(TCB)", "averagemag")
+    assert block.mag.tolist() == pytest.approx([17.1, 17.2, 17.4, 17.5, 17.6, 17.7])
+    assert block.mjd[0] == 56870.75
+
+
+def test_each_row_s_own_zero_point_is_used(tmp_path):
+    text = "mjd,flux,fluxerr,zp\n" + "".join(
+        f"{58000 + day},{100 * 10 ** (0.4 * day)},1.0,{23.9 + day}\n" for day in range(5)
+    )
+    _, block = described(written(tmp_path, text))
+    assert block.fluxes()[0].tolist() == pytest.approx([100.0] * 5)
+
+
+EPOCHS = [{"jd": 2458000.5 + day, "band": "g", "mag": 15 + day / 10, "magerr": 0.02} for day in range(4)]
+JSON_TEXTS = {
+    "a list of epochs in each star": [
+        {"star": {"id": name, "ra": 1.5, "dec": 2.5}, "epochs": EPOCHS, "others": EPOCHS[:1], "tags": ["a"]}
+        for name in ("v1", "v2")
+    ],
+    "a list of epochs alone": [epoch | {"id": name} for name in ("v1", "v2") for epoch in EPOCHS],
+    "columns side by side": [
+        {"id": name, "tags": ["a"], **{key: [epoch[key] for epoch in EPOCHS] for key in EPOCHS[0]}}
+        for name in ("v1", "v2")
+    ],
+}
+
+
+@pytest.mark.parametrize("what", JSON_TEXTS)
+def test_json_is_described(what, tmp_path):
+    survey, block = described(written(tmp_path, json.dumps(JSON_TEXTS[what]), "stars.json"))
+    assert survey.formats[0].type == "json"
+    assert [one.object_id for one in block.objects] == ["v1", "v2"]
+    assert block.mag.tolist() == pytest.approx([15.0, 15.1, 15.2, 15.3] * 2)
+    assert block.mjd[0] == 58000.0
+
+
+@pytest.mark.parametrize("text", ['{"mjd": [1, 2', "[1, 2, 3]", '{"a": "b"}'])
+def test_json_that_is_no_light_curve_is_refused_in_a_sentence(text, tmp_path):
+    with pytest.raises(LcdvtError) as refusal:
+        described(written(tmp_path, text, "x.json"))
+    assert "x.json" in str(refusal.value)

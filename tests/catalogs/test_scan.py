@@ -54,9 +54,22 @@ def test_missing_words_are_missing_not_wrong():
 
 
 def test_a_limit_is_told_from_a_missing_value():
-    found = scan_numbers(">18.2,1\n<3,1\n")
-    assert found.values[:, 0].tolist() == [math.inf, math.inf]
+    found = scan_numbers(">18.2,1\n<3,1\n1.5,>x\n2.5,> 16.25\n1e400,2\n")
+    np.testing.assert_array_equal(found.values[:, 0], [math.nan, math.nan, 1.5, 2.5, math.nan])
     assert not found.fault.any()
+    rows, limits = found.limits[0]
+    assert (rows.tolist(), limits.tolist()) == ([0, 1], [18.2, 3.0])
+    rows, limits = found.limits[1]
+    np.testing.assert_array_equal(rows, [2, 3])
+    np.testing.assert_array_equal(limits, [math.nan, 16.25])
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1), st.sampled_from("<>"))
+def test_limits_are_the_same_as_pythons(values, sign):
+    found = scan_numbers("".join(f"{value!r},{sign}{value!r}\n" for value in values))
+    rows, limits = found.limits[1]
+    assert (rows.tolist(), limits.tolist()) == (list(range(len(values))), values)
+    assert found.values[:, 0].tolist() == values
 
 
 def test_faults_carry_their_line_number():

@@ -129,7 +129,7 @@ def test_the_manuals_example_and_keys_are_true():
     import re
     from dataclasses import fields
 
-    from lcdvt.catalogs.survey import Format
+    from lcdvt.catalogs.file_format import Format
     from lcdvt.epochs.clean import STEPS, find_rule
 
     manual = (Path(__file__).parents[2] / "docs" / "surveys.md").read_text(encoding="utf-8")

@@ -30,8 +30,8 @@ from lcdvt.catalogs.describing.look import look_at
 from lcdvt.catalogs.reading.files import read_whole
 from lcdvt.catalogs.reading.reader import read_file
 from lcdvt.catalogs.registry import find_survey
-from lcdvt.catalogs.survey import TimeSystem
 from lcdvt.catalogs.survey_toml import survey_from_toml
+from lcdvt.catalogs.time_system import TimeSystem
 from lcdvt.epochs.block import EpochBlock, block_from_raw
 from lcdvt.errors import LcdvtError
 from lcdvt.ingestion.new_survey import new_survey
@@ -106,6 +106,12 @@ def sky_patrol_1_rows(path: Path) -> Iterator[Row]:
         if not row["mag"].startswith(">") and row["mag"] != "99.990":
             star = f"{path.stem}|{row['Camera']}"
             yield star, row["Filter"], float(row["HJD"]) - JD, float(row["mag"]), float(row["mag_err"])
+
+
+def sky_patrol_1_limits(path: Path) -> Iterator[Row]:
+    for row in dicts(path):
+        if row["mag"].startswith(">"):
+            yield path.stem, row["Filter"], float(row["HJD"]) - JD, float(row["mag"][1:]), 1.0
 
 
 def sky_patrol_2_rows(path: Path) -> Iterator[Row]:
@@ -215,6 +221,10 @@ def neowise_rows(path: Path) -> Iterator[Row]:
             for band in ("w1", "w2"):
                 mag, err = number(row[f"{band}mpro"]), number(row[f"{band}sigmpro"])
                 yield row["allwise_cntr"], band.upper(), float(row["mjd"]), mag, err
+
+
+def neowise_limits(path: Path) -> Iterator[Row]:
+    return ((*row[:4], 1.0) for row in neowise_rows(path) if math.isfinite(row[3]) and not math.isfinite(row[4]))
 
 
 def ps1_rows(path: Path) -> Iterator[Row]:
@@ -482,6 +492,9 @@ READ: dict[str, tuple[str, Rows]] = {
 }  # fmt: skip
 """What is read, with every epoch kept that may be used."""
 
+LIMITS = {sky_patrol_1_rows: sky_patrol_1_limits, neowise_rows: neowise_limits}
+"""The surveys whose files have upper limits; in the others none may be found."""
+
 REFUSED = {
     "gaia_dr3/repackaged/c180-34-gdr3.dat": r"is from no survey known here",
     "lsst/10_0_alert.json": r"has the flux of the difference image alone",
@@ -491,7 +504,7 @@ REFUSED = {
     "lsst/latest.txt": r"is from no survey known here",
     "ogle/README.txt": r"is from no survey known here",
     "tess_kepler/test-lc-tess-pimen-corrupted.fits": r"corrupted\.fits is a damaged fits file",
-    "ztf/alerce/30_sne_non_detections.csv": r"none is left \(upper limit: 635 epochs; no valid epoch: 30 objects\)",
+    "ztf/alerce/30_sne_non_detections.csv": r"none is left \(upper limit of a dropped object: 635 epochs; no",
 }
 """What is no light curve of a star, or none that can be known from the file."""
 
@@ -545,7 +558,14 @@ def test_what_is_stored_equals_an_independent_count(name, today, workspace):
         assert max(abs(a - b) for a, b in zip(sorted(dates), sorted(own_dates), strict=True)) < A_SECOND
         assert sum(own_mags) / len(own_mags) == pytest.approx(sum(mags) / len(mags), abs=1e-5)
         assert sum(own_errs) / len(own_errs) == pytest.approx(sum(errs) / len(errs), rel=1e-4)
-    epochs = sum(map(len, found.values()))
+    limits = in_barycentric_tdb(LIMITS.get(rows, lambda _: ())(today / name), today / name, survey)
+    own = lcdvt.open_survey(survey).limits.to_table().to_pandas()
+    assert result.totals["limits"] == len(own) == len(limits)
+    for (star, band, mjd, limit, _), mine in zip(sorted(limits), own.itertuples(), strict=True):
+        assert (mine.object_id, mine.band) == (star, band)
+        assert abs(mine.mjd - mjd) < A_SECOND
+        assert mine.mag_limit == pytest.approx(limit, abs=1e-9)
+    epochs = sum(map(len, found.values())) + len(limits)
     assert result.totals["epochs_read"] == epochs + sum(result.totals["dropped_epochs"].values())
 
 
@@ -562,7 +582,7 @@ def test_saturated_stars_are_refused_by_name_of_the_reason(name, today, workspac
         lcdvt.ingest(today / "crts" / name, features="none", jobs=1)
 
 
-def test_negative_fluxes_are_kept_and_limits_are_counted(today, workspace):
+def test_negative_fluxes_are_kept_and_limits_are_kept_apart(today, workspace):
     result = lcdvt.ingest(today / "atlas" / "1104021300462510500_2842_diff.txt", clean="none", features="none", jobs=1)
     lines = text_of(today / "atlas" / "1104021300462510500_2842_diff.txt").splitlines()[1:]
     fluxes = sorted((float(line.split()[3]), float(line.split()[4])) for line in lines)
@@ -573,7 +593,8 @@ def test_negative_fluxes_are_kept_and_limits_are_counted(today, workspace):
     assert [one.findings for one in lcdvt.verify("atlas")] == [[]]
     patrol = today / "asassn" / "light_curve_bb61d0ed-b07f-4e87-8881-769866dd896e.csv"
     result = lcdvt.ingest(patrol, clean="none", features="none", jobs=1)
-    assert result.totals["dropped_epochs"] == {"missing value or sentinel": 53, "upper limit": 24}
+    assert result.totals["dropped_epochs"] == {"missing value or sentinel": 53}
+    assert result.totals["limits"] == 24
 
 
 @pytest.mark.slow
@@ -700,20 +721,16 @@ def test_surveys_new_writes_a_description_that_reads_the_file_like_the_built_in_
 
 
 NOT_GUESSED = {
-    "lsst/lasair/": "JSON is described by hand",
     "lsst/rubin_sample": "two lists of epochs in a row: which is meant nobody can tell",
-    "gaia_alerts/": "the first line is the star's name, and dates are text",
-    "neowise/": "names between bars, and two bands in a row without a common pattern",
     "sdss_s82/": "five bands side by side without a header",
     "ptf/": "hmjd is taken, as in every file with a heliocentric date; that it is off cannot be seen",
     "asas3/": "the order of apertures changes within the file",
     "macho/": "its dates are in a local time",
-    "ztf/forced/": "each row has a zero point of its own",
 }
 """What the file alone does not tell, by the beginning of its name; `surveys new` knows these formats all the same."""
 ID_NOT_GUESSED = (
-    *("ogle/phot_O2", "asassn/skypatrol_v2", "vvv/", "ps1/", "tess_kepler/", "gaia_dr3/ts.vot"),
-    "ztf/alerce/detections.csv",
+    *("ogle/phot_O2", "asassn/skypatrol_v2", "vvv/", "ps1/", "tess_kepler/", "gaia_dr3/ts.vot", "gaia_alerts/"),
+    *("ztf/alerce/detections.csv", "ztf/forced/"),
 )
 """Where the star's name is a part of the file's name, of its folders or of its header."""
 ZERO_POINT_NOT_GUESSED = ("ogle/phot_O3", "ogle/phot_O4", "gaia_dr3/", "tess_kepler/")

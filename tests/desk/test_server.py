@@ -7,11 +7,13 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 import uuid
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from helpers.desks import Client, command, served
@@ -104,11 +106,37 @@ def test_its_own_two_names_are_known(client):
         assert client.ask("api/desk", Host=f"{name}:{client.port}")[0] == 200
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1:1", "http://127.0.0.1"])
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "https://127.0.0.1:1", "http://127.0.0.1", "http://["]
+)
 def test_from_another_origin_nothing_is_taken(client, origin):
     body = json.dumps({"key": "k", "star": STRANGE, "label": None}).encode()
     assert client.ask("api/answer", body, Origin=origin)[0] == 403
     assert client.ask("api/desk", Origin=origin)[0] == 403
+
+
+def test_an_origin_is_the_whole_of_it(client):
+    assert client.ask("api/desk", Origin=client.origin)[0] == 200
+    assert client.ask("api/desk", Origin=client.origin.replace("http:", "ftp:"))[0] == 403
+
+
+def test_the_address_without_its_end_leads_to_the_page(client):
+    status, _, headers = client.ask("", root=client.root.rstrip("/"))
+    assert (status, headers["location"]) == (307, client.root)
+    assert client.ask("", root=client.root.rstrip("/"), Origin="http://evil.example")[0] == 403
+
+
+def test_a_survey_that_was_taken_away_is_told_in_a_sentence(server, client, data):
+    star = server.desk.queue[0]["id"]
+    server.desk.stars.star.cache_clear()
+    (data / "new").rename(data / "away")
+    try:
+        status, body, _ = client.ask(f"api/star?id={star}")
+    finally:
+        (data / "away").rename(data / "new")
+    assert status == 500
+    assert json.loads(body)["error"].startswith("the workspace cannot be read (")
+    assert client.get("star", id=star)["id"] == star
 
 
 def test_another_site_may_open_the_page_but_read_nothing(client):
@@ -194,8 +222,11 @@ def test_what_is_no_answer_is_refused_in_a_sentence(client, body):
 
 @pytest.mark.parametrize(
     "change",
-    [{"label": "COMET"}, {"period": -1}, {"confidence": "very"}, {"note": "x" * 3000}, {"key": ""}, {"note": 5}],
-)
+    [
+        {"label": "COMET"}, {"period": -1}, {"period": 10**400}, {"confidence": "very"}, {"note": "x" * 3000},
+        {"key": ""}, {"note": 5},
+    ],
+)  # fmt: skip
 def test_an_answer_is_checked(server, client, change):
     given = {"key": str(uuid.uuid4()), "star": STRANGE, "label": None} | change
     status, found, _ = client.ask("api/answer", json.dumps(given).encode())
@@ -324,3 +355,35 @@ def test_ctrl_c_ends_it_with_a_sentence_and_a_wrong_name_with_another(data, lcdv
     answer = lcdvt("browse", "old", "--run", "run", "--data", data, "--no-browser")
     assert answer.returncode == 2
     assert "classifies new, not old" in answer.stderr
+
+
+def test_answers_are_saved_while_the_next_stars_are_chosen(data):
+    """A new run is opened beside the work, not in its way."""
+    desk = Desk.of_run("run", who="ann", n=3, unlabelled=False, data=data)
+    chosen, answered = desk._suggested, []
+
+    def choose(folder: Path) -> list[dict]:
+        other = threading.Thread(target=lambda: answered.append(desk.about()), daemon=True)
+        other.start()
+        other.join(30)
+        assert answered, "who asked in the meantime was kept waiting"
+        return chosen(folder)
+
+    desk._suggested = choose
+    desk._take_over("run")
+    desk.ask()
+    assert len(desk.queue) == 3
+    assert len(answered) == 2
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_feature_that_no_star_of_the_class_has_is_not_called_unusual(data):
+    desk = Desk.of_run("run", who="ann", n=3, unlabelled=False, data=data)
+    ids, _, scaled = desk.view._sample
+    scaled = scaled.copy()
+    scaled[:, 0] = np.nan
+    desk.view.__dict__["_sample"] = (ids, np.full(len(ids), "EB", dtype=object), scaled)
+    star = np.full(scaled.shape[1], 50.0)
+    found = desk.view._unusual(star, "EB")
+    assert len(found) == 6
+    assert desk.view.saved.scaler.features[0] not in {each["feature"] for each in found}

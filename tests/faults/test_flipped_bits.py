@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from helpers.today_files import sky_patrol_text
 
 import lcdvt
 
@@ -22,6 +23,9 @@ def workspace_of_all_kinds(tmp_path_factory) -> Path:
         lcdvt.ingest(folder / name, name=name, features=["Mean", "Std", "Skew"], data=data, jobs=1)
     lcdvt.simulate("ztf", folder / "ztf", objects=12, seed=4)
     lcdvt.ingest(folder / "ztf", join_radius="1arcsec", features=["Mean"], data=data, jobs=1)
+    rows = [(58000.0 + day, 14.0 + day % 5 / 10, 0.02) for day in range(30)]
+    (folder / "light_curve_1.csv").write_text(sky_patrol_text(rows, [16.1, 16.2, 16.3]))
+    lcdvt.ingest(folder / "light_curve_1.csv", features=["Mean"], data=data, jobs=1)
     quick = {"members": 1, "steps": 4, "preset": "tied", "rows": ["forest-target"], "jobs": 1, "repeats": 1}
     lcdvt.transfer("old", "new", "20%", name="run", data=data, **quick)
     return data
@@ -36,6 +40,7 @@ def test_every_flipped_bit_is_found(workspace_of_all_kinds, tmp_path):
     for path in files:
         kinds.setdefault(f"{path.parent.name}/{path.name.partition('-')[0]}", []).append(path)
     assert len(kinds) > 15
+    assert "limits/part" in kinds
     chance = random.Random(20)
     missed = []
     for number in range(FLIPS):

@@ -60,6 +60,7 @@ NAMES = [
     *(f"run-0.1: {name}" for name in ("config.toml", "weights.safetensors", "scaler.json", "metrics.json")),
     *("run-0.1: history.parquet", "eros: survey.toml", "eros: ingest.json", "eros: .ingest/journal.jsonl"),
     *(f"eros: {name}" for name in ("objects.parquet", "epochs/part-00000.parquet", "features/part-00000.parquet")),
+    "asassn: limits/part-00000.parquet",
 ]
 
 

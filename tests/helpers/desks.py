@@ -56,9 +56,9 @@ class Client:
 
 
 @contextmanager
-def served(desk: Desk, *, notebook: bool = False) -> Iterator[DeskServer]:
+def served(desk: Desk, *, port: int = 0, notebook: bool = False) -> Iterator[DeskServer]:
     """Serve a desk from a thread of this process."""
-    server = DeskServer(desk, 0, notebook=notebook)
+    server = DeskServer(desk, port, notebook=notebook)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     try:
@@ -69,10 +69,10 @@ def served(desk: Desk, *, notebook: bool = False) -> Iterator[DeskServer]:
 
 
 @contextmanager
-def command(*arguments: object) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def command(*arguments: object, browser: bool = False) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Start `lcdvt label` or `lcdvt browse` as a user does; yield the process and the address that it prints."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "lcdvt.cli.main", *map(str, arguments), "--no-browser"],
+        [sys.executable, "-m", "lcdvt.cli.main", *map(str, arguments), *([] if browser else ["--no-browser"])],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -34,6 +34,7 @@ from lcdvt.catalogs.survey import Survey
 from lcdvt.catalogs.survey_toml import survey_from_toml
 from lcdvt.epochs.block import block_from_raw, check_epochs, epochs_schema
 from lcdvt.epochs.clean import clean, find_rule
+from lcdvt.epochs.limits import check_limits
 from lcdvt.errors import LcdvtError
 from lcdvt.ingestion.labels import load_catalogue
 
@@ -77,6 +78,7 @@ def _to_epochs(survey: Survey, content: bytes, name: str) -> None:
     table = block.to_arrow()
     check_epochs(table.cast(pa.schema([pa.field(f.name, _plain(f.type)) for f in table.schema])), name)
     assert table.column_names == epochs_schema(survey).names
+    check_limits(block.limits.to_arrow([found.object_id for found in block.objects], block.bands), name)
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
@@ -236,7 +238,10 @@ def _file_targets(folder: Path) -> Iterator[Target]:
         read = written(name, lambda path: sum(len(member.content) for member in archive_members(path)))
         yield Target(f"archive: {name}", (_archive(kind),), read)
     texts = (eros_text("lm0010k1", WIDE).encode(), _long_csv(), _table_bytes(_frame(), "parquet"))
-    yield Target("surveys new", texts, written("light_curve", lambda path: describe("mine", look_at(path))))
+    flux = [(57070.0 + day / 5, 100.0 - 5 * day, 3.0) for day in range(40)]
+    others = (today_files.neowise_text(LONG), today_files.gaia_alert_text(LONG), today_files.lasair_text(flux))
+    samples = (*texts, *(text.encode() for text in others))
+    yield Target("surveys new", samples, written("light_curve", lambda path: describe("mine", look_at(path))))
     yield Target("which survey", texts[:1], written("guessed", lambda path: guess_survey(list_files([path], set()))))
     objects = pd.DataFrame({"object_id": ["a", "b"], "ra": [1.0, 2.0], "dec": [3.0, 4.0]})
     labels = pd.DataFrame({"id": ["a", "b"], "class": ["RRL", "EB"], "ra": [1.0, 2.0], "dec": [3.0, 4.0]})
@@ -311,6 +316,10 @@ def _survey_targets(folder: Path) -> Iterator[Target]:
         for _ in survey.iter_epochs():
             pass
 
+    def open_limits(path: Path) -> None:
+        lcdvt.verify(path)
+        lcdvt.open_survey(path.name, path.parent).light_curve("star")
+
     part = "part-00000.parquet"
     for name in (
         "survey.toml",
@@ -321,6 +330,9 @@ def _survey_targets(folder: Path) -> Iterator[Target]:
         f"features/{part}",
     ):
         yield _spoilt(folder / "data" / "eros", name, folder, open_survey)
+    (folder / "star.csv").write_text(today_files.sky_patrol_text(LONG, [16.5, 17.5]))
+    lcdvt.ingest(folder / "star.csv", survey="asassn", data=folder / "data", features=["Mean"], jobs=1)
+    yield _spoilt(folder / "data" / "asassn", f"limits/{part}", folder, open_limits)
 
 
 def targets(folder: Path) -> Iterator[Target]:

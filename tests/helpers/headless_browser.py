@@ -35,7 +35,7 @@ def find_browser() -> str | None:
 
 
 class Browser:
-    """One tab; `events` holds what the browser told on its own."""
+    """One tab at a time; `events` holds what the browser told on its own."""
 
     def __init__(self, to_browser: int, from_browser: int) -> None:
         self.to_browser, self.from_browser = to_browser, from_browser
@@ -43,10 +43,27 @@ class Browser:
         self.events: list[dict[str, Any]] = []
         self.number = 0
         self.session: str | None = None
+        self._open_tab()
+
+    def _open_tab(self) -> str:
+        """Go on in a new tab, and return what closes it."""
+        self.session = None  # tabs are opened by the browser itself, not by another tab
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
+        return target
+
+    @contextmanager
+    def another_tab(self) -> Iterator[None]:
+        """Work in a second tab of the same browser while the block runs; the first one stays as it is."""
+        first = self.session
+        target = self._open_tab()
+        try:
+            yield
+        finally:
+            self.call("Target.closeTarget", targetId=target)
+            self.session = first
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         self.number += 1
@@ -110,13 +127,18 @@ class Browser:
             time.sleep(0.02)
         return value
 
-    def press(self, key: str, *, shift: bool = False) -> None:
-        """Press a key, as a person does: the page gets a trusted event."""
+    def press(self, key: str, *, shift: bool = False, repeats: int = 0) -> None:
+        """Press a key, as a person does: the page gets a trusted event; held down it comes again some times."""
         code = NAMED_KEYS.get(key, ord(key.upper()) if len(key) == 1 else 0)
         about = {"key": key, "windowsVirtualKeyCode": code, "modifiers": 8 if shift else 0}
         text = {"text": key} if len(key) == 1 else {}
-        self.call("Input.dispatchKeyEvent", type="keyDown", **about, **text)
+        for again in range(1 + repeats):
+            self.call("Input.dispatchKeyEvent", type="keyDown", autoRepeat=again > 0, **about, **text)
         self.call("Input.dispatchKeyEvent", type="keyUp", **about)
+
+    def write(self, text: str) -> None:
+        """Type a text into the field that has the focus."""
+        self.call("Input.insertText", text=text)
 
     def complaints(self) -> list[dict[str, Any]]:
         """Return what the page wrote to the console: errors, warnings, refused requests, exceptions."""

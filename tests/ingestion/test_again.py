@@ -34,11 +34,12 @@ def write_stars(folder: Path, stars=STARS, bands=("B", "R")) -> Path:
 
 def check_same_stars(one: str, other: str) -> None:
     """Compare two surveys star by star, in whatever part each lies; objects, epochs and features."""
-    for table in ("objects", "epochs", "features"):
+    for table in ("objects", "epochs", "limits", "features"):
         frames = []
         for name in (one, other):
             stored = lcdvt.open_survey(name)
-            frame = stored.epochs.to_table().to_pandas() if table == "epochs" else getattr(stored, table)()
+            rows = getattr(stored, table)
+            frame = rows.to_table().to_pandas() if table in ("epochs", "limits") else rows()
             keys = [key for key in ("object_id", "band", "mjd") if key in frame]
             frames.append(frame.drop(columns=["source", "part"], errors="ignore").sort_values(keys, ignore_index=True))
         pd.testing.assert_frame_equal(*frames)

@@ -2,6 +2,7 @@
 
 const MARKERS = ["circle", "square", "up", "diamond", "down"];
 const drawn = new Map(); // canvas -> how to draw it again
+const EDGE = 10; // pixels to the right of the box
 const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
 
 export function ink(name) {
@@ -100,7 +101,11 @@ function paint(canvas, spec) {
   const bare = Boolean(spec.bare);
   const box = bare
     ? { left: 4, right: width - 4, top: 4, bottom: height - 4 }
-    : { left: 56, right: width - 10, top: spec.top ?? 10, bottom: height - (x.name ? 36 : 22) };
+    : { left: 58, right: width - EDGE, top: spec.top ?? 10, bottom: height - (x.name ? 36 : 22) };
+  if (!bare) {
+    const widest = Math.max(...y.ticks((box.bottom - box.top) / 34).map(([, text]) => pen.measureText(text).width), 0);
+    box.left = Math.max(box.left, Math.ceil(widest) + 24); // room for the axis' name beside long numbers
+  }
   const px = value => x.place(value, box.left, box.right);
   const py = value => y.place(value, box.bottom, box.top);
   if (!bare) axes(pen, box, x, y, px, py);
@@ -122,7 +127,8 @@ function axes(pen, box, x, y, px, py) {
   for (const [value, text] of x.ticks((box.right - box.left) / 80)) {
     const at = Math.round(px(value)) + 0.5;
     line(pen, at, box.top, at, box.bottom, 0.45);
-    pen.fillText(text, at, box.bottom + 6);
+    const half = pen.measureText(text).width / 2;
+    pen.fillText(text, Math.min(at, box.right + EDGE - half), box.bottom + 6); // no number is cut off at the edge
   }
   pen.textAlign = "right";
   pen.textBaseline = "middle";
@@ -140,7 +146,7 @@ function axes(pen, box, x, y, px, py) {
   }
   if (y.name) {
     pen.save();
-    pen.translate(11, (box.top + box.bottom) / 2);
+    pen.translate(7, (box.top + box.bottom) / 2);
     pen.rotate(-Math.PI / 2);
     pen.textBaseline = "middle";
     pen.fillText(y.name, 0, 0);
@@ -286,7 +292,8 @@ export function foldedCurve(canvas, bands, period, { bare = false } = {}) {
     const y = new Float64Array(2 * size);
     const error = new Float64Array(2 * size);
     for (let i = 0; i < size; i++) {
-      const phase = (band.t[i] / period) % 1;
+      const cycles = band.t[i] / period;
+      const phase = cycles - Math.floor(cycles); // also before day zero
       x[i] = phase;
       x[i + size] = phase + 1;
       y[i] = y[i + size] = band.m[i] - offsets[marker];

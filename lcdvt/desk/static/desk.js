@@ -29,20 +29,22 @@ class App {
     this.place = null; // in the table's order, where a star was opened from the table
     this.page = null;
     this.table = null;
+    this.shown = 0; // counts what was shown, so that what comes late does not take a later page's place
   }
 
   async start() {
-    const asked = location.hash.startsWith("#star=") ? decodeURIComponent(location.hash.slice(6)) : null;
+    const asked = this.askedFor();
     if (asked) this.fetch(asked);
     this.desk = await get("desk");
     document.title = `${this.desk.survey} – lcdvt`;
-    this.outbox = new Outbox(this.desk.survey, {
+    this.outbox = new Outbox(this.desk.file, {
       saved: (path, body, found) => this.saved(path, body, found),
-      refused: message => this.tell(message, true),
-      waiting: count => this.tell(count ? `The server does not answer: ${count} ${count === 1 ? "answer waits" : "answers wait"} in this browser. Start lcdvt again and open the address it prints.` : "", Boolean(count)),
+      refused: (path, body, message) => this.refused(path, body, message),
+      waiting: (count, reason) => this.wait(count, reason),
     });
     addEventListener("hashchange", () => this.route());
     addEventListener("keydown", event => this.key(event));
+    document.addEventListener("visibilitychange", () => { if (!document.hidden) this.catchUp(); });
     if (this.outbox.records.length) await this.outbox.flush();
     if (this.desk.run) this.loadMaps();
     if (this.desk.retraining.state === "running") this.follow();
@@ -56,20 +58,80 @@ class App {
     }).catch(error => this.tell(error.message, true));
   }
 
+  // The star that the address names.
+  askedFor() {
+    if (!location.hash.startsWith("#star=")) return null;
+    try {
+      return decodeURIComponent(location.hash.slice(6));
+    } catch {
+      return location.hash.slice(6); // typed by hand, with a lonely % in it
+    }
+  }
+
   async route() {
     const hash = location.hash.slice(1);
     this.tell("");
-    if (hash === "table" || (!hash && !this.desk.queue.length && !this.desk.run)) return this.showTable();
-    if (hash === "progress") return this.showProgress();
-    if (hash.startsWith("star=")) return this.showStar(decodeURIComponent(hash.slice(5)));
-    const next = this.desk.queue.find(star => !star.answer) || this.desk.queue[0];
-    if (next) return this.showStar(next.id);
-    return this.showEmpty();
+    const number = ++this.shown;
+    try {
+      if (hash === "table" || (!hash && !this.desk.queue.length && !this.desk.run)) await this.showTable();
+      else if (hash === "progress") await this.showProgress(number);
+      else {
+        const next = this.desk.queue.find(star => !star.answer) || this.desk.queue[0];
+        const id = this.askedFor() ?? next?.id;
+        if (id === undefined) this.showEmpty();
+        else await this.showStar(id, number);
+      }
+    } catch (error) {
+      if (this.shown === number) this.showTrouble(error.message);
+    }
+  }
+
+  // In place of a page that cannot be shown: nothing of another star may stand there, or it would be answered.
+  showTrouble(message) {
+    this.page = null;
+    this.main.replaceChildren(h("section", { class: "card" }, h("h1", {}, "This cannot be shown."), h("p", {}, message)));
+    this.showBar();
+  }
+
+  // Another tab, or somebody else, may have gone on in the meantime.
+  async catchUp() {
+    try {
+      if (this.outbox.records.length) return; // what was pressed here is newer than what the server knows
+      const desk = await get("desk");
+      if (desk.run !== this.desk.run) return await this.takeOver(desk);
+      this.desk = desk;
+      this.stars.clear();
+      this.showBar();
+      if (desk.retraining.state === "running") this.follow();
+      const { page } = this;
+      if (!(page instanceof StarPage)) return;
+      const { answer } = await this.fetch(page.star.id).star;
+      if (this.page === page) page.showAnswer(answer);
+    } catch {
+      // a server that is gone is told of when something is asked of it
+    }
+  }
+
+  // A new run asks now. A star that is being looked at stays, or the key meant for it would answer another.
+  async takeOver(desk) {
+    this.desk = desk;
+    this.stars.clear();
+    this.table = this.place = this.maps = null;
+    this.loadMaps();
+    const ready = `The run ${desk.run} is ready`;
+    if (this.page instanceof StarPage && !this.page.star.answer) {
+      this.showBar();
+      this.tell(`${ready}: “Stars” shows the next ${desk.queue.length} that it asks for.`);
+      return;
+    }
+    history.replaceState(null, "", "#");
+    await this.route();
+    this.tell(`${ready}: here are its next ${desk.queue.length} stars.`);
   }
 
   open(id) {
     const hash = `#star=${encodeURIComponent(id)}`;
-    if (location.hash === hash) this.showStar(id);
+    if (location.hash === hash) this.route();
     else location.hash = hash;
   }
 
@@ -87,21 +149,18 @@ class App {
   async around(id) {
     const found = this.fetch(id);
     await found.star;
-    found.around ||= get("around", { id });
+    found.around ||= get("around", { id }).catch(error => {
+      found.around = null; // to be asked for again
+      throw error;
+    });
     return found.around;
   }
 
-  async showStar(id) {
+  async showStar(id, number) {
     const began = performance.now();
     this.current = id;
-    const found = this.fetch(id);
-    let star;
-    try {
-      star = await found.star;
-    } catch (error) {
-      return this.tell(error.message, true);
-    }
-    if (this.current !== id) return undefined;
+    const star = await this.fetch(id).star;
+    if (this.shown !== number) return;
     this.page = new StarPage(this, star);
     this.main.replaceChildren(this.page.element);
     this.page.paint();
@@ -115,8 +174,7 @@ class App {
     this.around(id).then(around => {
       if (this.page === page) page.showAround(around);
       return near.length ? this.around(near[0]) : this.atPlace(1).then(next => next && this.around(next));
-    }).catch(error => this.tell(error.message, true));
-    return undefined;
+    }).catch(error => { if (this.page === page) this.tell(error.message, true); });
   }
 
   // The stars before and after, as far as they are known without asking.
@@ -138,27 +196,39 @@ class App {
       if (next) this.open(next.id);
       return;
     }
-    const id = await this.atPlace(by);
-    if (id === null) return;
-    this.place += by;
-    this.open(id);
+    if (this.place === null) return this.goOn();
+    try {
+      const id = await this.atPlace(by);
+      if (id === null) return;
+      this.place += by;
+      this.open(id);
+    } catch (error) {
+      this.tell(error.message, true);
+    }
   }
 
-  answer(label, likely = false) {
+  // To the next star of the round that has no answer: after the one shown, else the first; says so where all have one.
+  goOn() {
+    const at = this.desk.queue.findIndex(star => star.id === this.current);
+    const next = this.desk.queue.find((star, number) => !star.answer && number > at) || this.desk.queue.find(star => !star.answer);
+    if (next) this.open(next.id);
+    else if (this.desk.queue.length) this.tell("All stars of this round are answered. Retrain with them, or ask for more.");
+  }
+
+  answer(label, likely = false, stay = false) {
     const page = this.page;
     if (!(page instanceof StarPage)) return;
     const star = page.star.id;
     const body = { star, label, confidence: likely ? "likely" : "sure", period: page.period, note: page.note.value.trim() };
-    page.showAnswer({ label, confidence: body.confidence, when: new Date().toISOString() });
+    const given = { label, confidence: body.confidence, note: body.note, period: body.period, when: new Date().toISOString() };
+    page.showAnswer(given);
     page.status.textContent = "saving …";
     const queued = this.desk.queue.find(each => each.id === star);
-    if (queued) queued.answer = { label, confidence: body.confidence, note: body.note, period: body.period };
-    const next = queued && this.desk.queue.find((each, number) => !each.answer && number > this.desk.queue.indexOf(queued));
-    const left = next || (queued && this.desk.queue.find(each => !each.answer));
+    if (queued) queued.answer = given;
     this.outbox.add("answer", body);
     this.showBar();
-    if (left) this.open(left.id);
-    else if (queued) this.tell(this.desk.run ? "All stars of this round are answered. Retrain with them, or ask for more." : "");
+    // a star that was opened from the table stays, so that what was saved is seen
+    if (!stay && (queued || this.place === null)) this.goOn();
   }
 
   undo() {
@@ -168,13 +238,34 @@ class App {
   saved(path, body, found) {
     this.desk.answers = found.answers;
     const id = path === "undo" ? found.undone : found.star;
-    const queued = this.desk.queue.find(each => each.id === id);
-    if (queued) queued.answer = found.answer;
-    this.stars.get(id)?.star.then(star => { star.answer = found.answer; }).catch(() => {});
-    if (this.page instanceof StarPage && this.page.star.id === id) this.page.showAnswer(found.answer);
-    else if (path === "undo" && id) this.open(id);
+    this.show(id, found.answer);
+    const here = this.page instanceof StarPage && this.page.star.id === id;
+    if (path === "undo" && id && !here) this.open(id);
     if (path === "undo" && !id) this.tell("There is nothing to undo.");
     this.showBar();
+  }
+
+  // What stands of a star's answers: in the bar, on its page, and where it is shown again.
+  show(id, answer) {
+    const queued = this.desk.queue.find(each => each.id === id);
+    if (queued) queued.answer = answer;
+    this.stars.get(id)?.star.then(star => { star.answer = answer; }).catch(() => {});
+    if (this.page instanceof StarPage && this.page.star.id === id) this.page.showAnswer(answer);
+  }
+
+  refused(path, body, message) {
+    if (path === "answer") {
+      this.show(body.star, null);
+      this.stars.delete(body.star); // the server knows what stood before
+    }
+    this.showBar();
+    this.tell(body.star ? `The answer about ${body.star} was not saved: ${message}` : message, true);
+  }
+
+  wait(count, reason) {
+    if (count) this.tell(`${reason} ${count} ${count === 1 ? "answer waits" : "answers wait"} in this browser and will be sent again, also by the page that lcdvt opens when it is started anew.`, true);
+    else if (this.waited) this.tell("");
+    this.waited = Boolean(count);
   }
 
   async more() {
@@ -190,37 +281,35 @@ class App {
   async retrain() {
     try {
       await this.outbox.flush();
-      await post("retrain");
+      this.desk.retraining = await post("retrain");
       this.follow();
     } catch (error) {
       this.tell(error.message, true);
     }
   }
 
+  // Looks at the training until it ends; who looks already goes on alone.
   async follow() {
-    let told;
+    if (this.following) return;
+    this.following = true;
     try {
-      told = await get("retraining");
-    } catch {
-      return this.tell("The server does not answer.", true);
+      do {
+        this.desk.retraining = await get("retraining");
+        this.showBar();
+        if (this.desk.retraining.state === "running") {
+          this.showTraining(this.desk.retraining);
+          await new Promise(resolve => { setTimeout(resolve, POLL); });
+        }
+      } while (this.desk.retraining.state === "running");
+      if (this.desk.retraining.state === "failed") this.tell(this.desk.retraining.error, true);
+      if (this.desk.retraining.state === "done") await this.takeOver(await get("desk"));
+    } catch (error) {
+      this.desk.retraining = { state: "idle" }; // nobody knows; the button is there to ask again
+      this.showBar();
+      this.tell(error.message, true);
+    } finally {
+      this.following = false;
     }
-    this.desk.retraining = told;
-    this.showBar();
-    if (told.state === "running") {
-      this.showTraining(told);
-      setTimeout(() => this.follow(), POLL);
-    } else if (told.state === "failed") {
-      this.tell(told.error, true);
-    } else if (told.state === "done") {
-      this.desk = await get("desk");
-      this.stars.clear();
-      this.maps = null;
-      this.loadMaps();
-      history.replaceState(null, "", "#");
-      await this.route();
-      this.tell(`The run ${told.run} is ready: here are its next ${this.desk.queue.length} stars.`);
-    }
-    return undefined;
   }
 
   showTraining({ note, seconds }) {
@@ -259,6 +348,8 @@ class App {
     const done = desk.queue.length > 0 && desk.queue.every(star => star.answer);
     const training = desk.retraining.state === "running";
     const title = h("span", { class: "title" }, desk.run || desk.survey);
+    const focused = this.bar.contains(document.activeElement) ? [...this.bar.querySelectorAll("button")].indexOf(document.activeElement) : -1;
+    const named = document.activeElement?.textContent;
     this.bar.replaceChildren(...[
       title,
       desk.simulated ? h("span", { class: "simulated" }, "simulated") : null,
@@ -272,6 +363,10 @@ class App {
         link("Progress", () => { location.hash = "progress"; }),
         link("?", () => this.help())),
     ].filter(Boolean));
+    if (focused < 0) return;
+    // who goes through the bar by Tab is not thrown out of it each time it is drawn again
+    const buttons = [...this.bar.querySelectorAll("button")];
+    (named ? buttons.find(button => button.textContent === named) : buttons[focused])?.focus({ preventScroll: true });
   }
 
   async showTable() {
@@ -289,13 +384,14 @@ class App {
     this.main.replaceChildren(h("section", { class: "card" }, h("h1", {}, "No star is left to ask for."), h("p", {}, "Every star that the run could ask for is labelled or answered. The table has all of them.")));
   }
 
-  async showProgress() {
+  async showProgress(number) {
     this.page = null;
     this.showBar();
     const found = await get("progress");
+    if (this.shown !== number) return;
     const rounds = found.rounds.filter(round => round.f1 !== null);
-    const f1 = h("canvas", { class: "chart", role: "img", "aria-label": "F1 against labels" });
-    const agree = h("canvas", { class: "chart", role: "img", "aria-label": "agreement between answers and predictions" });
+    const f1 = h("canvas", { class: "chart", role: "img", "aria-label": "F1 against labels", hidden: !rounds.length });
+    const agree = h("canvas", { class: "chart", role: "img", "aria-label": "agreement between answers and predictions", hidden: !found.agreement.length });
     const card = (title, text, ...content) => h("section", { class: "card" }, h("h2", {}, title), ...content, h("p", { class: "small soft" }, text));
     const scored = rounds.length ? `Macro F1 of each run on the same ${rounds[0].scored} stars: those with a label that none of the runs has learned from. Answered stars are never among them.` : "No labels are held back that all runs could be scored on.";
     const told = found.agreement.length ? "Share of the last ten answers that named the class which the model had predicted when it asked. It asks for what it doubts, so a low share is no bad sign." : "Nothing has been answered yet.";
@@ -353,6 +449,8 @@ class App {
     const action = this.action(event.key, event.shiftKey);
     if (!action) return undefined;
     event.preventDefault();
+    // a key that is held down, or that something lies on, is pressed once; only the period runs on with it
+    if (event.repeat && !["ArrowUp", "ArrowDown"].includes(event.key)) return undefined;
     return action();
   }
 
@@ -381,4 +479,4 @@ class App {
 }
 
 const app = new App();
-app.start().catch(error => app.tell(error.message || "The server does not answer.", true));
+app.start().catch(error => app.tell(error.message, true));

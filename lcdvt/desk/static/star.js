@@ -1,6 +1,6 @@
 // A star's page: its light curve, its period, what the model says, and the keys that answer.
 
-import { foldedCurve, latentMap, periodAmplitude, periodogram, rawCurve } from "./charts.js";
+import { extent, foldedCurve, latentMap, periodAmplitude, periodogram, rawCurve } from "./charts.js";
 import { h } from "./desk.js";
 
 const FINE = 0.08; // cycles over the whole light curve that one turn of the wheel moves the phase by
@@ -10,8 +10,8 @@ export class StarPage {
   constructor(app, star) {
     this.app = app;
     this.star = star;
-    const times = star.bands.flatMap(band => band.t);
-    this.baseline = Math.max(1e-3, Math.max(...times) - Math.min(...times));
+    const [first, last] = extent(star.bands.flatMap(band => band.t));
+    this.baseline = Math.max(1e-3, last - first);
     this.candidates = star.period ? [star.period] : [];
     this.anchor = this.period = star.answer?.period || star.period || null;
     this.around = null;
@@ -24,12 +24,13 @@ export class StarPage {
     this.raw = h("canvas", { class: "raw", role: "img", "aria-label": `Light curve of ${star.id} against time` });
     this.scan = h("canvas", { class: "scan", role: "img", "aria-label": "Periodogram; click to fold at a period" });
     this.folded.addEventListener("wheel", event => {
+      if (event.ctrlKey || !event.deltaY) return; // the browser's own: larger letters, sideways
       event.preventDefault();
       this.tune(event.deltaY < 0 ? FINE : -FINE);
     }, { passive: false });
     this.scan.addEventListener("click", event => this.pick(event));
     this.typed = h("input", { type: "text", inputmode: "decimal", "aria-label": "period in days", id: "period" });
-    this.typed.addEventListener("change", () => this.fold(parseFloat(this.typed.value) || null));
+    this.typed.addEventListener("change", () => this.fold(parseFloat(this.typed.value.replace(",", ".")) || null));
     this.slider = h("input", { type: "range", min: -REACH, max: REACH, step: "any", value: 0, "aria-label": "fine tuning of the period" });
     this.slider.addEventListener("input", () => this.tune(+this.slider.value, true));
     this.buttons = h("span", { class: "periods" });
@@ -77,7 +78,7 @@ export class StarPage {
     const opinion = star.opinion;
     this.dots = {};
     const rows = app.desk.classes.map(({ name, key, colour }) => {
-      const share = h("span", { class: "share" });
+      const share = h("span", { class: opinion ? "share" : "" });
       const chance = opinion?.probability[name];
       if (chance !== undefined && chance !== null) {
         const bar = h("i");
@@ -90,7 +91,8 @@ export class StarPage {
       return this.answerButton(name, key, h("b", {}, name), share, percent);
     });
     const pair = h("div", { class: "pair" }, this.answerButton("OTHER", "o", h("b", {}, "other")), this.answerButton(null, "u", h("b", {}, "unsure")));
-    this.note = h("input", { type: "text", class: "note", maxlength: 500, placeholder: "note (n)", "aria-label": "note", value: star.answer?.note || "" });
+    this.note = h("input", { type: "text", class: "note", maxlength: 500, placeholder: "note (n)", "aria-label": "note", value: star.draft ?? star.answer?.note ?? "" });
+    this.note.addEventListener("change", () => this.noted());
     this.status = h("p", { class: "small saved", id: "status" }, star.answer ? this.answerText(star.answer) : "");
     const facts = h("dl", { class: "facts" });
     const fact = (name, value) => facts.append(h("dt", {}, name), h("dd", {}, value));
@@ -116,6 +118,14 @@ export class StarPage {
     const button = h("button", { type: "button", "data-label": name ?? "", class: given ? "given" : "" }, h("kbd", {}, key), ...content);
     button.addEventListener("click", event => this.app.answer(name, event.shiftKey));
     return button;
+  }
+
+  // A note goes with the answer: it is saved with the next one, or at once where the star is answered already.
+  noted() {
+    const { answer } = this.star;
+    this.star.draft = this.note.value;
+    if (answer && this.note.value.trim() !== (answer.note || "")) this.app.answer(answer.label, answer.confidence === "likely", true);
+    else if (!answer) this.status.textContent = this.note.value.trim() ? "The note will be saved with your answer." : "";
   }
 
   answerText({ label, confidence, when }) {

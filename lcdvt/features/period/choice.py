@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lcdvt.features.period.eclipse import MAD_TO_SIGMA, EclipseConfig, find_eclipses
+from lcdvt.features.period.eclipse import MAD_TO_SIGMA, EclipseConfig, find_eclipses, median
 from lcdvt.features.period.fit import (
     HIGHEST_HARMONIC,
     MODEL_HIGHEST,
@@ -244,7 +244,7 @@ def _reweighted(bands: Bands, frequency: float, model: int, outlier_sigma: float
     for start, stop in pairwise(bands.bounds.tolist()):
         part = slice(start, stop)
         standardised = residuals[part] * np.sqrt(w[part])
-        limit = outlier_sigma * MAD_TO_SIGMA * float(_median(np.abs(standardised - _median(standardised))))
+        limit = outlier_sigma * MAD_TO_SIGMA * float(median(np.abs(standardised - median(standardised))))
         if stop - start < 20 or limit == 0.0:
             continue
         excess = np.maximum(np.abs(standardised) / limit, 1.0)
@@ -252,9 +252,3 @@ def _reweighted(bands: Bands, frequency: float, model: int, outlier_sigma: float
         w[part] /= w[part].sum()
         y[part] -= w[part] @ y[part]
     return bands._replace(w=w, y=y)
-
-
-def _median(values: Floats) -> float:
-    """Return the median, without the checks that cost numpy's own most of its time."""
-    ordered = np.sort(values)
-    return float(0.5 * (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]))

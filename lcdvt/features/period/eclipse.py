@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lcdvt.compiled.kernel import kernel, part
+from lcdvt.compiled.kernel import fast_part, kernel
 from lcdvt.features.period.fit import LARGEST_GAIN_RATIO, Bands, Floats, Integers
 
 # A Gaussian's median absolute deviation, to its standard deviation.
@@ -150,8 +150,8 @@ def _faint_excess(bands: Bands, config: EclipseConfig) -> Floats | None:
     excess = np.zeros(bands.y.size)
     made, faint = 0.0, 0
     for start, stop in pairwise(bands.bounds.tolist()):
-        y = bands.y[start:stop] - np.median(bands.y[start:stop])
-        is_faint = y > config.faint_sigma * MAD_TO_SIGMA * float(np.median(np.abs(y)))
+        y = bands.y[start:stop] - median(bands.y[start:stop])
+        is_faint = y > config.faint_sigma * MAD_TO_SIGMA * median(np.abs(y))
         excess[start:stop] = np.where(is_faint, y, 0.0)
         squares = bands.w[start:stop] * y * y
         made += float(squares[is_faint].sum() / squares.sum()) * (stop - start)
@@ -159,6 +159,12 @@ def _faint_excess(bands: Bands, config: EclipseConfig) -> Floats | None:
     if not config.faint_epochs <= faint <= min(config.most_faint_epochs, config.faint_share * excess.size):
         return None
     return excess if made >= config.faint_variance * excess.size else None
+
+
+def median(values: Floats) -> float:
+    """Return the median, without the checks that cost numpy's own most of its time."""
+    ordered = np.sort(values)
+    return float(0.5 * (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]))
 
 
 def _around(centres: Floats, reaches: Floats, step: float, limits: tuple[float, float]) -> Floats:
@@ -191,34 +197,58 @@ def _scores(bands: Bands, excess: Floats, frequencies: Floats, memory: float, di
     second = float(per_number.sum())
     first = second + 2.0 * float(per_number.max())
     _fit_eclipses(
-        bands.t, bands.w, bands.y, bands.bounds, variance, excess, frequencies, memory, first, second,
-        dips.widths, dips.shifts, np.empty(excess.size), scores,
+        bands.t, bands.w, bands.y, bands.bounds, variance, excess, np.flatnonzero(excess), frequencies, memory,
+        first, second, dips.widths, dips.shifts, np.empty(excess.size), scores,
     )  # fmt: skip
     return scores
 
 
+@fast_part
+def _dip(widths: float) -> float:
+    """Return exp(−½ widths²) within `DIP_ENDS`: a power series of the 64th part, which unlike math.exp is SIMD."""
+    x = -widths * widths / 128.0
+    series = 1.0 + x * (
+        1.0 + x * (1 / 2.0 + x * (1 / 6.0 + x * (1 / 24.0 + x * (1 / 120.0 + x * (1 / 720.0 + x / 5040.0)))))
+    )
+    series *= series
+    series *= series
+    series *= series
+    series *= series
+    series *= series
+    return series * series
+
+
 @kernel
 def _fit_eclipses(
-    t: Floats, w: Floats, y: Floats, bounds: Integers, variance: Floats, excess: Floats, frequencies: Floats,
-    memory: float, first: float, second: float, widths: Floats, shifts: Floats, phase: Floats, scores: Floats,
+    t: Floats, w: Floats, y: Floats, bounds: Integers, variance: Floats, excess: Floats, faint: Integers,
+    frequencies: Floats, memory: float, first: float, second: float, widths: Floats, shifts: Floats, phase: Floats,
+    scores: Floats,
 ) -> None:  # fmt: skip
+    total = 0.0
+    for i in faint:
+        total += excess[i]
     for k in range(frequencies.size):
-        c1, s1, c2, s2, total = 0.0, 0.0, 0.0, 0.0, 0.0
-        for i in range(t.size):
+        c1, s1, c2, s2 = 0.0, 0.0, 0.0, 0.0
+        for i in faint:
             cycles = frequencies[k] * t[i]
-            phase[i] = cycles - math.floor(cycles)
-            if excess[i] > 0.0:
-                c, s = math.cos(2.0 * math.pi * phase[i]), math.sin(2.0 * math.pi * phase[i])
-                c1 += excess[i] * c
-                s1 += excess[i] * s
-                c2 += excess[i] * (c * c - s * s)
-                s2 += excess[i] * 2.0 * c * s
-                total += excess[i]
+            angle = 2.0 * math.pi * (cycles - math.floor(cycles))
+            c, s = math.cos(angle), math.sin(angle)
+            c1 += excess[i] * c
+            s1 += excess[i] * s
+            c2 += excess[i] * (c * c - s * s)
+            s2 += excess[i] * 2.0 * c * s
+        is_folded = False
         for number in range(2):
             # The faint epochs lie around one phase, or around two that are half a turn apart.
             c, s = (c1, s1) if number == 0 else (c2, s2)
             if c * c + s * s < CONCENTRATION * CONCENTRATION * total * total:
                 continue
+            if not is_folded:
+                # At most frequencies the faint epochs lie anywhere, and the others' phases are not needed.
+                is_folded = True
+                for i in range(t.size):
+                    cycles = frequencies[k] * t[i]
+                    phase[i] = cycles - math.floor(cycles)
             middle = math.atan2(s, c) / (number + 1.0)
             for width in widths:
                 for shift in shifts:
@@ -231,28 +261,29 @@ def _fit_eclipses(
                         scores[k] = score
 
 
-@part
+@fast_part
 def _eclipse_gains(
     phase: Floats, w: Floats, y: Floats, bounds: Integers, variance: Floats, centre: float, width: float
 ) -> tuple[float, float]:
     """Return the log-likelihood gain of one dip a turn, and of two half a turn apart; −∞ where a dip is not seen."""
     one, two = 0.0, 0.0
-    reach = DIP_ENDS * width
     for b in range(bounds.size - 1):
         p, pp, py, s, ss, sy = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         for i in range(bounds[b], bounds[b + 1]):
             away = phase[i] - centre
             away = abs(away - math.floor(away + 0.5))
-            if away < reach:
-                dip = math.exp(-0.5 * (away / width) * (away / width))
-                p += w[i] * dip
-                pp += w[i] * dip * dip
-                py += w[i] * dip * y[i]
-            elif 0.5 - away < reach:
-                dip = math.exp(-0.5 * ((0.5 - away) / width) * ((0.5 - away) / width))
-                s += w[i] * dip
-                ss += w[i] * dip * dip
-                sy += w[i] * dip * y[i]
+            is_first = away < 0.25
+            widths = (away if is_first else 0.5 - away) / width
+            dip = _dip(widths) if widths < DIP_ENDS else 0.0
+            weight = w[i] * dip
+            first = weight if is_first else 0.0
+            second = weight - first
+            p += first
+            pp += first * dip
+            py += first * y[i]
+            s += second
+            ss += second * dip
+            sy += second * y[i]
         n = bounds[b + 1] - bounds[b]
         # Least squares with a floating mean.
         pp, ss, ps = pp - p * p, ss - s * s, -p * s

@@ -42,8 +42,9 @@ LARGEST_GAIN_RATIO = 1e12
 ONE_SINE, NO_MODEL = 0, -1
 LONGEST_LAG = 40
 SHARPENING_POINTS = 5
-# Of what the fits fill: the row of residuals, and the columns of the weighted mean squares before and after.
-RESIDUALS = 6
+# Of what the fits fill: the rows after cosines, sines and by how much they turn, and the columns of the weighted mean
+# squares before and after.
+NOW, BEFORE, RESIDUALS, SCALED = range(4, 8)
 WHOLE, LEFT = 2 * HIGHEST_HARMONIC, 2 * HIGHEST_HARMONIC + 1
 
 
@@ -73,22 +74,19 @@ class Bands(NamedTuple):
 
 @fast_part
 def _moments(
-    c1: Floats, s1: Floats, w: Floats, y: Floats, highest: int, now: Floats, before: Floats, sums: Floats,
-    y_sums: Floats,
-) -> None:  # fmt: skip
+    epochs: Floats, w: Floats, y: Floats, begin: int, end: int, highest: int, sums: Floats, y_sums: Floats
+) -> None:
     """Fill the sums of w cos kφ and w sin kφ (rows of `sums`, k ≤ 2 highest) and of w y cos kφ and w y sin kφ.
 
     Chebyshev's recurrence f(k + 1) = 2 cos φ f(k) − f(k − 1) holds for the weighted functions as well; four steps
-    at a time spare three quarters of the traffic with memory. One band's epochs alone: a loop that begins at 0 needs no
-    look at whether an index counts from the end.
+    at a time spare three quarters of the traffic with memory.
     """
     sums[0, 0], sums[1, 0] = 1.0, 0.0
     for row in range(2):
-        start = c1 if row == 0 else s1
         total, y_total = 0.0, 0.0
-        for i in range(c1.size):
-            value = w[i] * start[i]
-            now[i], before[i] = value, w[i] if row == 0 else 0.0
+        for i in range(begin, end):
+            value = w[i] * epochs[row, i]
+            epochs[NOW, i], epochs[BEFORE, i] = value, w[i] if row == 0 else 0.0
             total += value
             y_total += y[i] * value
         sums[row, 1], y_sums[row, 1] = total, y_total
@@ -96,13 +94,13 @@ def _moments(
             first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
             y_first, y_second, y_third, y_fourth = 0.0, 0.0, 0.0, 0.0
             if k <= highest:
-                for i in range(c1.size):
-                    twice, magnitude = 2.0 * c1[i], y[i]
-                    a = twice * now[i] - before[i]
-                    b = twice * a - now[i]
+                for i in range(begin, end):
+                    twice, magnitude = 2.0 * epochs[0, i], y[i]
+                    a = twice * epochs[NOW, i] - epochs[BEFORE, i]
+                    b = twice * a - epochs[NOW, i]
                     c = twice * b - a
                     d = twice * c - b
-                    before[i], now[i] = c, d
+                    epochs[BEFORE, i], epochs[NOW, i] = c, d
                     first += a
                     second += b
                     third += c
@@ -112,13 +110,13 @@ def _moments(
                     y_third += magnitude * c
                     y_fourth += magnitude * d
             else:
-                for i in range(c1.size):
-                    twice = 2.0 * c1[i]
-                    a = twice * now[i] - before[i]
-                    b = twice * a - now[i]
+                for i in range(begin, end):
+                    twice = 2.0 * epochs[0, i]
+                    a = twice * epochs[NOW, i] - epochs[BEFORE, i]
+                    b = twice * a - epochs[NOW, i]
                     c = twice * b - a
                     d = twice * c - b
-                    before[i], now[i] = c, d
+                    epochs[BEFORE, i], epochs[NOW, i] = c, d
                     first += a
                     second += b
                     third += c
@@ -290,7 +288,7 @@ class _Work(NamedTuple):
     @classmethod
     def of(cls, bands: Bands, candidates: int) -> "_Work":
         return cls(
-            np.empty((RESIDUALS + 2, len(bands.t))),
+            np.empty((SCALED + 1, len(bands.t))),
             _SMALL,
             np.empty((2, candidates), dtype=np.int64),
             np.empty((3, candidates, N_MODELS)),
@@ -341,27 +339,29 @@ def _fill_best(scores: Floats, wanted: int, places: Integers) -> None:
 
 
 @part
-def _correlation_length(residuals: Floats, w: Floats, bounds: Integers, scaled: Floats) -> float:
+def _correlation_length(epochs: Floats, w: Floats, bounds: Integers) -> float:
     """Return 1 + 2 Σ autocorrelation of the residuals in units of their errors, the mean of all bands' epochs."""
     total = 0.0
     for b in range(bounds.size - 1):
-        start, n = bounds[b], bounds[b + 1] - bounds[b]
+        begin, end = bounds[b], bounds[b + 1]
+        n = end - begin
         variance = 0.0
-        for i in range(n):
-            scaled[i] = residuals[start + i] * math.sqrt(w[start + i])
-            variance += scaled[i] * scaled[i]
+        for i in range(begin, end):
+            scaled = epochs[RESIDUALS, i] * math.sqrt(w[i])
+            epochs[SCALED, i] = scaled
+            variance += scaled * scaled
         length = 1.0
         longest = n // 3 if n // 3 < LONGEST_LAG else LONGEST_LAG
         for lag in range(1, longest if variance > 0.0 else 1):
             correlation = 0.0
-            for i in range(n - lag):
-                correlation += scaled[i + lag] * scaled[i]
+            for i in range(begin, end - lag):
+                correlation += epochs[SCALED, i + lag] * epochs[SCALED, i]
             correlation /= variance
             if correlation < 1.0 / math.sqrt(n):
                 break
             length += 2.0 * correlation
         total += length * n
-    return total / residuals.size
+    return total / w.size
 
 
 @kernel
@@ -377,8 +377,6 @@ def _fit_all(
     sharpening, the best sine, whose residuals measure the noise's memory, and the best candidates by the rules.
     """
     n, n_bands, chains = t.size, bounds.size - 1, CHAIN_HIGHEST.size
-    c1, s1, turn_c, turn_s, now, before = epochs[0], epochs[1], epochs[2], epochs[3], epochs[4], epochs[5]
-    residuals, scaled = epochs[RESIDUALS], epochs[RESIDUALS + 1]
     sums, y_sums, projected, reductions, gains = small[0:2], small[2:4], small[4], small[5], small[6]
     normal, factor = small[7:23], small[23:39]
     best_frequency, best_gain, scores = table[0], table[1], table[2]
@@ -413,9 +411,9 @@ def _fit_all(
                 # Candidates come in groups of equal reach, so this is rarely done again.
                 step = wanted_step
                 for i in range(n):
-                    turn_c[i], turn_s[i] = wave(step * t[i])
+                    epochs[2, i], epochs[3, i] = wave(step * t[i])
             for i in range(n):
-                c1[i], s1[i] = wave(lowest * t[i])
+                epochs[0, i], epochs[1, i] = wave(lowest * t[i])
             for point in range(n_points):
                 for model in range(N_MODELS):
                     gains[model] = 0.0
@@ -426,7 +424,7 @@ def _fit_all(
                         fits = CHAIN_HIGHEST[chain] <= highest and CHAIN_SHORTEST[chain] <= most
                         if fits and CHAIN_HIGHEST[chain] > needed:
                             needed = CHAIN_HIGHEST[chain]
-                    _moments(c1[lo:hi], s1[lo:hi], w[lo:hi], y[lo:hi], needed, now[lo:hi], before[lo:hi], sums, y_sums)
+                    _moments(epochs, w, y, lo, hi, needed, sums, y_sums)
                     _fill_normal(sums, needed, normal)
                     if turn == 0 and point == n_points // 2:
                         window[candidate] += (sums[0, 1] * sums[0, 1] + sums[1, 1] * sums[1, 1]) * (hi - lo) / n
@@ -444,9 +442,8 @@ def _fit_all(
                         determined = _chain_reductions(normal, y_sums, chain, length, factor, projected, reductions)
                         if residual_model != NO_MODEL:
                             _subtract(
-                                chain, determined, c1[lo:hi], s1[lo:hi], w[lo:hi], y[lo:hi], sums, factor, projected,
-                                gains, residuals[lo:hi], coefficients[b],
-                            )  # fmt: skip
+                                chain, determined, epochs, w, y, b, lo, hi, sums, factor, projected, gains, coefficients
+                            )
                             continue
                         for model in range(N_MODELS):
                             wanted = MODEL_HARMONICS[model]
@@ -465,11 +462,11 @@ def _fit_all(
                         best_gain[candidate, model] = gains[model]
                         best_frequency[candidate, model] = lowest + point * step
                 for i in range(n):
-                    turned = c1[i] * turn_c[i] - s1[i] * turn_s[i]
-                    s1[i] = s1[i] * turn_c[i] + c1[i] * turn_s[i]
-                    c1[i] = turned
+                    c, s = epochs[0, i], epochs[1, i]
+                    epochs[0, i] = c * epochs[2, i] - s * epochs[3, i]
+                    epochs[1, i] = s * epochs[2, i] + c * epochs[3, i]
         if residual_model != NO_MODEL:
-            memory = _correlation_length(residuals, w, bounds, scaled)
+            memory = _correlation_length(epochs, w, bounds)
         if turn % 2 == 1:
             fill_scores(
                 bounds, max_harmonics, best_frequency, best_gain, window, memory, baseline, cycles_per_harmonic,
@@ -481,29 +478,30 @@ def _fit_all(
 
 @part
 def _subtract(
-    chain: int, determined: int, c1: Floats, s1: Floats, w: Floats, y: Floats, sums: Floats, factor: Floats,
-    projected: Floats, solution: Floats, residuals: Floats, coefficients: Floats,
+    chain: int, determined: int, epochs: Floats, w: Floats, y: Floats, band: int, begin: int, end: int, sums: Floats,
+    factor: Floats, projected: Floats, solution: Floats, coefficients: Floats,
 ) -> None:  # fmt: skip
     """Fill the residuals and coefficients of a band from the factor of its normal equations."""
     for k in range(2 * HIGHEST_HARMONIC):
-        coefficients[k] = 0.0
+        coefficients[band, k] = 0.0
     for turn in range(2 * determined):
         row = 2 * determined - 1 - turn
         value = projected[row]
         for i in range(row + 1, 2 * determined):
             value -= factor[i, row] * solution[i]
         solution[row] = value * factor[row, row]
-    for i in range(y.size):
-        residuals[i] = y[i]
+    for i in range(begin, end):
+        epochs[RESIDUALS, i] = y[i]
     for position in range(determined):
         k = CHAINS[chain, position]
         cosine, sine = solution[2 * position], solution[2 * position + 1]
-        coefficients[2 * k - 2], coefficients[2 * k - 1] = cosine, sine
-        for i in range(y.size):
-            c, s = c1[i], s1[i]
+        coefficients[band, 2 * k - 2], coefficients[band, 2 * k - 1] = cosine, sine
+        for i in range(begin, end):
+            first_c, first_s = epochs[0, i], epochs[1, i]
+            c, s = first_c, first_s
             for _ in range(k - 1):
-                c, s = c * c1[i] - s * s1[i], s * c1[i] + c * s1[i]
-            residuals[i] -= cosine * (c - sums[0, k]) + sine * (s - sums[1, k])
-    coefficients[LEFT] = 0.0
-    for i in range(y.size):
-        coefficients[LEFT] += w[i] * residuals[i] * residuals[i]
+                c, s = c * first_c - s * first_s, s * first_c + c * first_s
+            epochs[RESIDUALS, i] -= cosine * (c - sums[0, k]) + sine * (s - sums[1, k])
+    coefficients[band, LEFT] = 0.0
+    for i in range(begin, end):
+        coefficients[band, LEFT] += w[i] * epochs[RESIDUALS, i] * epochs[RESIDUALS, i]

@@ -1,0 +1,243 @@
+"""A shorter way through numba's compiler, for kernels that are loops over arrays.
+
+numba's own way is made for any Python function: it looks for closures, array expressions and lists to rewrite, finds
+the types of every single addition anew, and makes machine code of each function that a kernel calls, although it is
+then compiled a second time within the kernel. Kernels have none of these things and need none of this. The steps that
+are left are numba's own, in its own order, so that the same program comes out; `benchmarks/start.py --functions` prints
+what each function costs.
+"""
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, Final
+
+from numba import _dynfunc  # type: ignore[attr-defined]
+from numba.core import ir, typed_passes, types, untyped_passes
+from numba.core.cgutils import unpack_tuple
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase
+from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
+from numba.core.ir_utils import build_definitions
+from numba.core.lowering import Lower
+from numba.np.arrayobj import load_item, store_item
+
+# Their types leave out what is used here.
+_TUPLE: Final[Any] = types.BaseTuple
+_OPERATION: Final[Any] = types.BaseFunction
+# What is asked for again and again: arithmetic, comparisons and elements of arrays.
+_PLAIN_TYPES: Final = (types.Number, types.Boolean, types.Array, types.BaseTuple, types.SliceType)
+
+
+class _Library(JITCodeLibrary):
+    """The code of a kernel: optimised once, as a whole."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        # numba goes over each function alone before it optimises all of them together.
+        ll_module.data_layout = self._codegen._data_layout
+
+
+class _PartLibrary(_Library):
+    """The code of a part: optimised and made machine code within the kernels that call it, never alone."""
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+@contextmanager
+def _remembering() -> Iterator[None]:
+    """Find the type of each operation once in a function: `a[i]` of the same types has the same type.
+
+    numba asks for it wherever the operation stands, and again when it writes the operation's code.
+    """
+    find, found = _OPERATION.get_call_type, {}
+
+    def remembered(operation: Any, context: Any, args: Any, keywords: Any) -> Any:
+        if keywords or not all(isinstance(each, _PLAIN_TYPES) for each in args):
+            return find(operation, context, args, keywords)
+        key = (operation.typing_key, *args)
+        if key not in found:
+            found[key] = find(operation, context, args, keywords)
+        return found[key]
+
+    # numba compiles one function at a time, under a lock. A function that this one calls is compiled meanwhile, with
+    # a memory of its own, because what an operation is made of depends on the function's options too.
+    _OPERATION.get_call_type = remembered
+    try:
+        yield
+    finally:
+        _OPERATION.get_call_type = find
+
+
+@contextmanager
+def no_collecting() -> Iterator[None]:
+    """Look for no objects that nobody holds: of the many that a compiler makes, nearly all are needed to its end."""
+    was_collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_collecting:
+            gc.enable()
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class _NamedNumbers(FunctionPass):
+    """Gives `x = SOME_NUMBER` a step in between: else numba takes x for a constant, and no other number is allowed.
+
+    numba's own way has one variable for each assignment instead, which makes everything after it longer.
+    """
+
+    _name = "lcdvt_named_numbers"
+
+    def __init__(self) -> None:
+        FunctionPass.__init__(self)
+
+    def run_pass(self, state: Any) -> bool:
+        for block in state.func_ir.blocks.values():
+            statements = []
+            for each in block.body:
+                if _is_named_number(each):
+                    number = block.scope.make_temp(each.loc)
+                    statements.append(ir.Assign(each.value, number, each.loc))
+                    each = ir.Assign(number, each.target, each.loc)
+                statements.append(each)
+            block.body = statements
+        state.func_ir._definitions = build_definitions(state.func_ir.blocks)
+        return True
+
+
+def _is_named_number(statement: Any) -> bool:
+    return (
+        isinstance(statement, ir.Assign)
+        and isinstance(statement.value, ir.Global | ir.FreeVar)
+        and isinstance(statement.value.value, int)
+    )
+
+
+class _Lower(Lower):
+    """Writes the code of one element of a contiguous array shorter than numba, which is ready for any kind of array.
+
+    Only a literal index counts from the end where it is negative: a variable has to be the place itself, as it has to
+    be smaller than the array's size. A loop may then begin anywhere and is SIMD all the same.
+    """
+
+    def lower_getitem(self, resty: Any, expr: Any, value: Any, index: Any, signature: Any) -> Any:
+        array = self.typeof(value.name)
+        place = self._place(value, array, index)
+        if place is None:
+            return super().lower_getitem(resty, expr, value, index, signature)
+        element = load_item(self.context, self.builder, array, place)
+        return self.context.cast(self.builder, element, array.dtype, resty)
+
+    def lower_setitem(self, target_var: Any, index_var: Any, value_var: Any, signature: Any) -> Any:
+        array = self.typeof(target_var.name)
+        place = self._place(target_var, array, index_var)
+        if place is None:
+            return super().lower_setitem(target_var, index_var, value_var, signature)
+        given = self.loadvar(value_var.name)
+        element = self.context.cast(self.builder, given, self.typeof(value_var.name), array.dtype)
+        return store_item(self.context, self.builder, array, element, place)
+
+    def _place(self, variable: Any, array: Any, index: Any) -> Any:
+        """Return the address of an element; None where it is not the element of a contiguous array."""
+        if not isinstance(array, types.Array) or array.layout != "C":
+            return None
+        index_type, given = self.typeof(index.name), self.loadvar(index.name)
+        if isinstance(index_type, _TUPLE):
+            kinds, indices = index_type.types, unpack_tuple(self.builder, given, len(index_type))
+        else:
+            kinds, indices = (index_type,), (given,)
+        if len(kinds) != array.ndim or not all(isinstance(each, types.Integer) for each in kinds):
+            return None
+        if any(isinstance(each, types.IntegerLiteral) and each.literal_value < 0 for each in kinds):
+            return None
+        value, model = self.loadvar(variable.name), self.context.data_model_manager[array]
+        shape_field = model.get_field_position("shape")
+        place = None
+        for axis, (kind, each) in enumerate(zip(kinds, indices, strict=True)):
+            step = self.context.cast(self.builder, each, kind, types.intp if kind.signed else types.uintp)
+            if axis > 0:
+                size = self.builder.extract_value(value, (shape_field, axis))
+                step = self.builder.add(self.builder.mul(place, size), step)
+            place = step
+        return self.builder.gep(self.builder.extract_value(value, model.get_field_position("data")), [place])
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Lowering(typed_passes.NativeLowering):
+    _name = "lcdvt_lowering"
+    lowering_class = _Lower
+
+    def run_pass(self, state: Any) -> bool:
+        state.library = _Library(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        return bool(super().run_pass(state))
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _PartLowering(typed_passes.NativeLowering):
+    _name = "lcdvt_part_lowering"
+    lowering_class = _Lower
+
+    def run_pass(self, state: Any) -> bool:
+        state.library = _PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.flags.no_compile = True
+        super().run_pass(state)
+        lowered = state["cr"]
+        # The name under which kernels find the part: as numba makes it for functions that Python cannot call.
+        nowhere, name = 0, lowered.fndesc.qualname
+        found_by = _dynfunc.make_function(
+            lowered.fndesc.lookup_module(), name, name, nowhere, lowered.env, (state.library,)
+        )
+        state.targetctx.insert_user_function(found_by, lowered.fndesc, [state.library])
+        state["cr"] = lowered._replace(cfunc=found_by)
+        return True
+
+
+@cache
+def _steps(name: str, lowering: type) -> PassManager:
+    steps = PassManager(name)
+    for step in (
+        untyped_passes.TranslateByteCode,
+        untyped_passes.FixupArgs,
+        untyped_passes.IRProcessing,
+        untyped_passes.GenericRewrites,
+        _NamedNumbers,
+        typed_passes.NopythonTypeInference,
+        typed_passes.InlineOverloads,
+        typed_passes.NoPythonSupportedFeatureValidation,
+        typed_passes.IRLegalization,
+        typed_passes.AnnotateTypes,
+        lowering,
+        typed_passes.NoPythonBackend,
+    ):
+        steps.add_pass(step, step.__name__)
+    steps.finalize()
+    return steps
+
+
+class KernelCompiler(CompilerBase):
+    """Compiles a kernel."""
+
+    def compile_extra(self, func: Any) -> Any:
+        """Compile a function."""
+        with no_collecting(), _remembering():
+            return super().compile_extra(func)
+
+    def define_pipelines(self) -> list[PassManager]:
+        """Return the one way."""
+        return [_steps("kernel", _Lowering)]
+
+
+class PartCompiler(KernelCompiler):
+    """Compiles what only kernels call."""
+
+    def define_pipelines(self) -> list[PassManager]:
+        """Return the one way."""
+        return [_steps("part", _PartLowering)]
