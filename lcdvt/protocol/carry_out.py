@@ -177,6 +177,7 @@ def _run_and_keep(
         labels_per_class=dict(zip(task.dataset.classes, counts.tolist(), strict=True)),
         rows=result.outcomes,
         problems=tuple(result.training.failures.values()),
+        doubted=tuple(task.target_ids[result.doubted].tolist()),
     )
     record.write(draw_path(growing, number))  # last: it says that the draw is finished
 
@@ -240,6 +241,7 @@ def _circumstances(plan: Plan, draws: list[DrawRecord]) -> Circumstances:
         left_out=plan.left_out,
         answers=plan.answers,
         sample_sizes=plan.sample_sizes,
+        doubted=tuple(len(draw.doubted) for draw in draws),
     )
 
 

@@ -37,6 +37,8 @@ class DrawResult:
         How far the ensemble's members disagree about each target object, and how much it looks like no class.
     training, scaler
         The ensemble, and how its features are scaled.
+    doubted
+        Which target objects have a drawn label that DVT did not learn from.
     """
 
     outcomes: dict[str, RowOutcome]
@@ -45,6 +47,7 @@ class DrawResult:
     novelty: Novelty
     training: TrainingResult
     scaler: Scaler
+    doubted: NDArray[np.bool_]
 
     @property
     def probability(self) -> NDArray[np.float64]:
@@ -103,6 +106,7 @@ def run_draw(task: DrawTask, progress: Progress = silent) -> DrawResult:
         novelty=other_score(problem.without_replicates(), opinions, task.seed),
         training=training,
         scaler=scaler,
+        doubted=problem.target_y != lesson.target_y,
     )
 
 

@@ -123,6 +123,8 @@ class DrawRecord:
         By row of the table; empty where every label was in use and nothing could be scored.
     problems
         Members that were ended, in a sentence each.
+    doubted
+        Objects of the target whose drawn label DVT did not learn from, because the sources contradict it.
     """
 
     identity: str
@@ -131,6 +133,7 @@ class DrawRecord:
     labels_per_class: Mapping[str, int]
     rows: Mapping[str, RowOutcome]
     problems: tuple[str, ...] = field(default=())
+    doubted: tuple[str, ...] = field(default=())
 
     @property
     def is_scored(self) -> bool:
@@ -147,6 +150,7 @@ class DrawRecord:
             "labels_per_class": dict(self.labels_per_class),
             "rows": {name: outcome.to_record() for name, outcome in self.rows.items()},
             "problems": list(self.problems),
+            "doubted": list(self.doubted),
         }
         text = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
         write_text(path, text)
@@ -167,6 +171,7 @@ class DrawRecord:
                 record["labels_per_class"],
                 {name: RowOutcome.from_record(row) for name, row in record["rows"].items()},
                 tuple(record["problems"]),
+                tuple(record.get("doubted", ())),  # the first draws of version 1 learned from all labels
             )
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise WorkspaceError(f"{path} is damaged ({error}): delete it and run the same command again.") from error

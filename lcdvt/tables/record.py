@@ -29,6 +29,7 @@ def to_record(table: ResultTable) -> dict[str, Any]:
         "left_out": list(circumstances.left_out),
         "answers": dict(circumstances.answers),
         "sample_sizes": {name: list(sizes) for name, sizes in circumstances.sample_sizes.items()},
+        "doubted": list(circumstances.doubted),
         "sources": list(circumstances.sources),
         "target": circumstances.target,
         "classes": list(circumstances.classes),
@@ -110,6 +111,7 @@ def from_record(record: Mapping[str, Any], where: str) -> ResultTable:
             left_out=tuple(record.get("left_out", ())),
             answers=record.get("answers", {}),
             sample_sizes={name: (first, of) for name, (first, of) in record.get("sample_sizes", {}).items()},
+            doubted=tuple(record.get("doubted", ())),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise LcdvtError(f"{where} is not a table that lcdvt wrote ({error}): make it again.") from error

@@ -47,6 +47,8 @@ class Circumstances:
     sample_sizes
         Surveys of which a sample was learned from, because they have too many stars: how many of how many in the first
         draw.
+    doubted
+        For each draw, how many of its target labels DVT did not learn from, because the sources contradict them.
     """
 
     sources: tuple[str, ...]
@@ -61,6 +63,7 @@ class Circumstances:
     left_out: tuple[str, ...] = ()
     answers: Mapping[str, int] = field(default_factory=dict)
     sample_sizes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    doubted: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -238,6 +241,12 @@ def _notes(scores: Sequence[RowScores], circumstances: Circumstances, has_publis
         notes.append(
             f"Among them {sum(circumstances.answers.values())} answers of people who were asked ({given}): learned "
             "from in every draw, and no such star is scored."
+        )
+    if any(circumstances.doubted):
+        doubted = ", ".join(map(str, circumstances.doubted))
+        notes.append(
+            f"Contradicted by the sources: {doubted} of these labels (by draw). DVT did not learn from them, the other "
+            "rows did."
         )
     total = sum(circumstances.class_mix.values())
     mix = ", ".join(f"{name} {count} ({100 * count / total:.1f} %)" for name, count in circumstances.class_mix.items())

@@ -1,5 +1,6 @@
 """Drawn labels that the sources contradict: who is doubted, who is not, and what DVT learns in their place."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,12 +8,14 @@ import numpy as np
 import pytest
 from helpers.baseline_problems import shifted
 
+import lcdvt
 from lcdvt.baselines.problem import TransferProblem
 from lcdvt.dvt.config import TeachingConfig
 from lcdvt.errors import SettingsError
 from lcdvt.protocol.doubtful import believed_labels, doubtful_labels
 from lcdvt.protocol.plan import TransferOptions
 from lcdvt.protocol.teaching import taught_classes
+from lcdvt.results.draw_record import read_draws
 
 
 def with_wrong_label() -> tuple[TransferProblem, int]:
@@ -93,3 +96,23 @@ def test_what_people_answered_is_not_doubted_unless_asked_for():
     asked = TransferOptions(labels_from=answers, doubtful_labels="leave-out")
     assert asked.config.teaching.doubtful_labels == "leave-out"
     assert TransferOptions(labels_from=answers, preset="tied").config.teaching is None
+
+
+@pytest.mark.slow
+def test_the_table_says_how_many_labels_were_doubted_and_the_draw_names_their_stars(two_surveys, tmp_path):
+    data = tmp_path / "data"
+    shutil.copytree(two_surveys, data)
+    objects = lcdvt.open_survey("new", data).objects()
+    star = objects[objects["label"] == "RRLYR"]["object_id"].iloc[3]
+    objects["label"] = objects["label"].mask(objects["object_id"] == star, "EB")
+    objects[["object_id", "label"]].to_csv(tmp_path / "wrong.csv", index=False)
+    lcdvt.ingest(two_surveys.parent / "new", name="new", catalog=tmp_path / "wrong.csv", data=data, jobs=1)
+    quick = {"members": 1, "repeats": 1, "steps": 5, "rows": ["forest-source"], "replicates": 0, "jobs": 1}
+    run = lcdvt.transfer("old", "new", "60%", data=data, **quick)
+    (draw,) = read_draws(run.folder)
+    assert star in draw.doubted
+    said = f"Contradicted by the sources: {len(draw.doubted)} of these labels (by draw)."
+    assert any(note.startswith(said) for note in run.table().notes)
+    kept = lcdvt.transfer("old", "new", "60%", data=data, name="kept", doubtful_labels="keep", **quick)
+    assert read_draws(kept.folder)[0].doubted == ()
+    assert not any(note.startswith("Contradicted") for note in kept.table().notes)
