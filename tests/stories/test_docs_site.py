@@ -10,11 +10,10 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from helpers.built_site import BUILT, is_fresh
 from helpers.headless_browser import Browser, find_browser, headless_browser
 
 ROOT = Path(__file__).parents[2]
-BUILT = ROOT / "docs" / "_build" / "html"
-SOURCES = ("docs/*.md", "docs/*.py", "docs/_static/*", "docs/_templates/*/*", "notebooks/*.ipynb", "CONTRIBUTING.md")
 PACKAGES = ("sphinx", "pydata_sphinx_theme", "myst_nb", "numpydoc", "sphinx_design")
 MISSING = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
 SHOWN = (
@@ -49,19 +48,10 @@ class Page(HTMLParser):
             self.loaded.append(given[LOADS[tag]])
 
 
-def newest_source() -> float:
-    written = [path.stat().st_mtime for pattern in SOURCES for path in ROOT.glob(pattern)]
-    package = (
-        path.stat().st_mtime for folder in ("lcdvt", "cli", "catalogs") for path in (ROOT / folder).rglob("*.py")
-    )
-    return max(*written, *package)
-
-
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site that `make docs` built if nothing was changed since, else one built here."""
-    stamp = BUILT / "objects.inv"  # the last file that a build without a warning writes
-    if stamp.is_file() and stamp.stat().st_mtime >= newest_source():
+    if is_fresh():
         return BUILT
     if MISSING:
         pytest.skip(f"no fresh site in {BUILT}, and {', '.join(MISSING)} is not installed: run `make docs` first")
