@@ -69,7 +69,7 @@ DEFAULT = "default (taught)"
 VARIANTS = {
     DEFAULT: Variant(TAUGHT),
     "no replicates": _teaching(replicates=0),
-    "doubtful labels kept": _teaching(doubtful_labels="keep"),
+    "doubtful labels left out": _teaching(doubtful_labels="leave-out"),
     "two replicates": _teaching(replicates=2),
     "taught, no eyes": Variant(replace(TAUGHT, model=replace(TAUGHT.model, eyes=None))),
     "taught, no hidden features": _training(TAUGHT, hidden_features=0.0),

@@ -258,7 +258,7 @@ class TeachingConfig:
     students: int = 2
     target_only_student: bool = True
     replicates: int = 1
-    doubtful_labels: DoubtfulLabels = "leave-out"
+    doubtful_labels: DoubtfulLabels = "keep"
 
     def __post_init__(self) -> None:
         if self.doubtful_labels not in get_args(DoubtfulLabels):

@@ -125,9 +125,7 @@ class TransferOptions(RunOptions):
     training_stars
         Of a survey with more stars a sample of so many is learned from.
     doubtful_labels
-        What is made of drawn labels that the sources contradict, if not what the preset says. Where nothing is said,
-        labels that come with people's answers are kept: stars are asked for where the model errs, and an answer that
-        contradicts it is what it shall learn.
+        What is made of drawn labels that the sources contradict, if not what the preset says.
     """
 
     mode: TrainingMode = "multi-task"
@@ -163,8 +161,6 @@ class TransferOptions(RunOptions):
                 f"{name}={value}: preset {self.preset_name} has no teachers that could learn from them; "
                 f"choose one that teaches (taught), or leave {name} out."
             )
-        if self.labels_from is not None:
-            asked = {"doubtful_labels": "keep", **asked}
         return replace(config, teaching=replace(config.teaching, **asked))
 
     def describe(self, surveys: Sequence[StoredSurvey]) -> dict[str, Any]:

@@ -97,8 +97,8 @@ def transfer(
         not grow with the survey.
     doubtful_labels
         What DVT and its teachers make of drawn labels that the sources contradict: "keep" learns from them like all
-        others, to "leave-out" these stars are unlabelled; None as the preset says (leave-out), but keep where people's
-        answers are among the labels, because they know better.
+        others, to "leave-out" these stars are unlabelled; None as the preset says (keep). Leave them out where the
+        sources' labels are better than the target's, and never people's answers, who know better.
     scaling
         How features are brought to one scale.
     device

@@ -2,7 +2,6 @@
 
 import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -33,14 +32,14 @@ def test_the_wrong_label_among_right_ones_is_found_and_left_out():
     assert np.flatnonzero(doubtful).tolist() == [star]
     assert np.array_equal(doubtful, doubtful_labels(problem, seed=0))
     assert believed_labels(problem, TeachingConfig(doubtful_labels="keep"), seed=0) is problem
-    left = believed_labels(problem, TeachingConfig(), seed=0)
+    left = believed_labels(problem, TeachingConfig(doubtful_labels="leave-out"), seed=0)
     assert left.target_y[star] == -1
     assert np.array_equal(np.delete(left.target_y, star), np.delete(problem.target_y, star))
 
 
 def test_right_labels_are_left_as_they_are():
     problem, _ = shifted(labels_per_class=8, missing=0.0, source_objects=400)
-    assert believed_labels(problem, TeachingConfig(), seed=0) is problem
+    assert believed_labels(problem, TeachingConfig(doubtful_labels="leave-out"), seed=0) is problem
 
 
 def test_sources_that_do_not_know_the_target_doubt_nothing():
@@ -73,7 +72,7 @@ def test_a_doubted_star_is_taught_what_the_trees_say():
     problem, star = with_wrong_label()
     quick = TeachingConfig(students=1)
     assert taught_classes(problem, quick, seed=0)[star] == 0
-    left = believed_labels(problem, TeachingConfig(), seed=0)
+    left = believed_labels(problem, TeachingConfig(doubtful_labels="leave-out"), seed=0)
     taught = taught_classes(left, quick, seed=0)
     assert taught[star] == 3
     believed = left.target_y != -1
@@ -81,21 +80,13 @@ def test_a_doubted_star_is_taught_what_the_trees_say():
 
 
 def test_the_option_reaches_the_teachers_and_a_wrong_one_is_refused():
-    assert TransferOptions().config.teaching.doubtful_labels == "leave-out"
-    assert TransferOptions(doubtful_labels="keep").config.teaching.doubtful_labels == "keep"
+    assert TransferOptions().config.teaching.doubtful_labels == "keep"
+    assert TransferOptions(doubtful_labels="leave-out").config.teaching.doubtful_labels == "leave-out"
     assert TransferOptions(doubtful_labels="keep", replicates=2).config.teaching.replicates == 2
     with pytest.raises(SettingsError, match="doubtful_labels=drop: choose from keep, leave-out"):
         _ = TransferOptions(doubtful_labels="drop").config
     with pytest.raises(SettingsError, match="doubtful_labels=keep: preset tied has no teachers"):
         _ = TransferOptions(doubtful_labels="keep", preset="tied").config
-
-
-def test_what_people_answered_is_not_doubted_unless_asked_for():
-    answers = Path("answers.csv")
-    assert TransferOptions(labels_from=answers).config.teaching.doubtful_labels == "keep"
-    asked = TransferOptions(labels_from=answers, doubtful_labels="leave-out")
-    assert asked.config.teaching.doubtful_labels == "leave-out"
-    assert TransferOptions(labels_from=answers, preset="tied").config.teaching is None
 
 
 @pytest.mark.slow
@@ -108,11 +99,11 @@ def test_the_table_says_how_many_labels_were_doubted_and_the_draw_names_their_st
     objects[["object_id", "label"]].to_csv(tmp_path / "wrong.csv", index=False)
     lcdvt.ingest(two_surveys.parent / "new", name="new", catalog=tmp_path / "wrong.csv", data=data, jobs=1)
     quick = {"members": 1, "repeats": 1, "steps": 5, "rows": ["forest-source"], "replicates": 0, "jobs": 1}
-    run = lcdvt.transfer("old", "new", "60%", data=data, **quick)
+    run = lcdvt.transfer("old", "new", "60%", data=data, doubtful_labels="leave-out", **quick)
     (draw,) = read_draws(run.folder)
     assert star in draw.doubted
     said = f"Contradicted by the sources: {len(draw.doubted)} of these labels (by draw)."
     assert any(note.startswith(said) for note in run.table().notes)
-    kept = lcdvt.transfer("old", "new", "60%", data=data, name="kept", doubtful_labels="keep", **quick)
+    kept = lcdvt.transfer("old", "new", "60%", data=data, name="kept", **quick)
     assert read_draws(kept.folder)[0].doubted == ()
     assert not any(note.startswith("Contradicted") for note in kept.table().notes)

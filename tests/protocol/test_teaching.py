@@ -18,7 +18,8 @@ from lcdvt.protocol.novelty import other_score
 from lcdvt.protocol.plan import DrawTask
 from lcdvt.protocol.teaching import first_opinions, taught_classes, tree_posterior
 
-QUICK_TEACHING = TeachingConfig(students=1)
+# leaving out doubtful labels is no default, and must look at no hidden label either
+QUICK_TEACHING = TeachingConfig(students=1, doubtful_labels="leave-out")
 
 
 def dataset_of(problem, truth) -> Dataset:
