@@ -71,6 +71,7 @@ VARIANTS = {
     "no replicates": _teaching(replicates=0),
     "doubtful labels left out": _teaching(doubtful_labels="leave-out"),
     "two replicates": _teaching(replicates=2),
+    "as sure as it is, no temperature": _teaching(softened=False),
     "taught, no eyes": Variant(replace(TAUGHT, model=replace(TAUGHT.model, eyes=None))),
     "taught, no hidden features": _training(TAUGHT, hidden_features=0.0),
     "taught, learning rate stays": _training(TAUGHT, final_learning_rate=1.0, schedule="linear"),

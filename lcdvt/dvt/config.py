@@ -248,6 +248,8 @@ class TeachingConfig:
     doubtful_labels
         Whether drawn labels that the sources contradict are learned from like all others, or left out
         (`lcdvt.protocol.doubtful`).
+    softened
+        Whether the trained ensemble is made no surer than the mean of its teachers (`lcdvt.protocol.confidence`).
     """
 
     folds: int = 1
@@ -259,6 +261,7 @@ class TeachingConfig:
     target_only_student: bool = True
     replicates: int = 1
     doubtful_labels: DoubtfulLabels = "keep"
+    softened: bool = True
 
     def __post_init__(self) -> None:
         if self.doubtful_labels not in get_args(DoubtfulLabels):

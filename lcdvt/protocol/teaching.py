@@ -16,7 +16,7 @@ No label outside the draw is seen: `TransferProblem` does not hold any.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,13 +31,44 @@ from lcdvt.dataset.folds import stratified_folds
 from lcdvt.dvt.config import TeachingConfig
 
 
-def taught_classes(
+@dataclass(frozen=True)
+class Lesson:
+    """What trees say of the target.
+
+    Parameters
+    ----------
+    drawn
+        The labels that are known, −1 for everything else.
+    experts
+        (target objects, classes) of each expert.
+    """
+
+    drawn: NDArray[np.integer]
+    experts: tuple[NDArray[np.float64], ...]
+
+    @property
+    def posterior(self) -> NDArray[np.float64]:
+        """The product of all experts' probabilities, (target objects, classes): far too sure, but seldom wrong."""
+        return product_of_experts(self.experts)
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """The mean of all experts' probabilities, (target objects, classes): how sure one may be."""
+        return np.mean(self.experts, axis=0)
+
+    @property
+    def classes(self) -> NDArray[np.int64]:
+        """A class for every target object: the drawn label, or the product's."""
+        return np.where(self.drawn != UNLABELLED, self.drawn, self.posterior.argmax(axis=1)).astype(np.int64)
+
+
+def teach(
     problem: TransferProblem,
     config: TeachingConfig,
     seed: int,
     opinions: Sequence[NDArray[np.float64]] | None = None,
-) -> NDArray[np.int64]:
-    """Return a class for every target object: the drawn label, or what the trees teach.
+) -> Lesson:
+    """Ask all experts about the target.
 
     Parameters
     ----------
@@ -50,17 +81,6 @@ def taught_classes(
     opinions
         What `first_opinions` said, where it was asked already.
     """
-    teacher = tree_posterior(problem, config, seed, opinions)
-    return np.where(problem.target_y != UNLABELLED, problem.target_y, teacher.argmax(axis=1)).astype(np.int64)
-
-
-def tree_posterior(
-    problem: TransferProblem,
-    config: TeachingConfig,
-    seed: int,
-    opinions: Sequence[NDArray[np.float64]] | None = None,
-) -> NDArray[np.float64]:
-    """Return (target objects, classes): the product of all experts' probabilities."""
     first = first_opinions(problem, config, seed) if opinions is None else list(opinions)
     if config.target_forest and _has_label_of_every_class(problem):
         alone = ForestOnOneSurvey("target")
@@ -70,7 +90,7 @@ def tree_posterior(
     for _ in range(config.self_training_rounds):
         guessed = confident_classes(product_of_experts(experts), problem.target_y, config.confident_share)
         experts = first + _second_round(problem, guessed, config, seed)
-    return product_of_experts(experts)
+    return Lesson(problem.target_y, tuple(experts))
 
 
 def _has_label_of_every_class(problem: TransferProblem) -> bool:

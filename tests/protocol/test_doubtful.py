@@ -13,7 +13,7 @@ from lcdvt.dvt.config import TeachingConfig
 from lcdvt.errors import SettingsError
 from lcdvt.protocol.doubtful import believed_labels, doubtful_labels
 from lcdvt.protocol.plan import TransferOptions
-from lcdvt.protocol.teaching import taught_classes
+from lcdvt.protocol.teaching import teach
 from lcdvt.results.draw_record import read_draws
 
 
@@ -71,9 +71,9 @@ def test_a_class_keeps_its_labels_if_every_one_of_them_is_contradicted():
 def test_a_doubted_star_is_taught_what_the_trees_say():
     problem, star = with_wrong_label()
     quick = TeachingConfig(students=1)
-    assert taught_classes(problem, quick, seed=0)[star] == 0
+    assert teach(problem, quick, seed=0).classes[star] == 0
     left = believed_labels(problem, TeachingConfig(doubtful_labels="leave-out"), seed=0)
-    taught = taught_classes(left, quick, seed=0)
+    taught = teach(left, quick, seed=0).classes
     assert taught[star] == 3
     believed = left.target_y != -1
     assert (taught[believed] == problem.target_y[believed]).all()
