@@ -5,7 +5,7 @@ until the new one is finished, and a run that was interrupted is never taken for
 folder holds:
 
 ============================ =====================================================================================
-config.toml                  every number of the model; surveys, classes, seeds and cycle consistency of the members, temperature
+config.toml                  every number of the model; surveys, classes, the members' seeds and cycles, temperature
 weights.safetensors          the first draw's ensemble; with `scaler.json` it classifies new stars
 metrics.json                 how the run was made (verb, labels, seeds, citations, …) and, under `table`, its table
 draws/draw-000.json, …       each draw: F1, confusion counts and reliability bins of every row (`draw_record`)
