@@ -11,7 +11,7 @@ import lcdvt
 from lcdvt.baselines.problem import TransferProblem
 from lcdvt.dvt.config import TeachingConfig
 from lcdvt.errors import SettingsError
-from lcdvt.protocol.doubtful import believed_labels, doubtful_labels
+from lcdvt.protocol.doubtful import MOST_CONTRADICTED, believed_labels, contradicted_share, doubtful_labels
 from lcdvt.protocol.plan import TransferOptions
 from lcdvt.protocol.teaching import teach
 from lcdvt.results.draw_record import read_draws
@@ -46,6 +46,32 @@ def test_sources_that_do_not_know_the_target_doubt_nothing():
     problem, _ = with_wrong_label()
     source_y = np.random.default_rng(0).permutation(problem.source_y)
     assert not doubtful_labels(replace(problem, source_y=source_y), seed=0).any()
+
+
+def test_sources_whose_own_labels_contradict_each_other_doubt_nothing(monkeypatch):
+    problem, star = with_wrong_label()
+    generator = np.random.default_rng(0)
+    wrong = generator.random(len(problem.source_y)) < 0.08
+    by_eye = replace(problem, source_y=np.where(wrong, (problem.source_y + 1) % 4, problem.source_y))
+    assert contradicted_share(problem, seed=0) < MOST_CONTRADICTED <= contradicted_share(by_eye, seed=0) < 0.15
+    assert not doubtful_labels(by_eye, seed=0).any()
+    monkeypatch.setattr("lcdvt.protocol.doubtful.MOST_CONTRADICTED", 1.0)
+    assert doubtful_labels(by_eye, seed=0)[star]
+
+
+def test_of_many_labels_some_are_judged_and_nothing_of_the_target(monkeypatch):
+    problem, _ = with_wrong_label()
+    whole = contradicted_share(problem, seed=0)
+    other = replace(problem, target_x=problem.target_x + 1, target_y=np.full_like(problem.target_y, 2))
+    assert contradicted_share(other, seed=0) == whole
+    judged = []
+    monkeypatch.setattr("lcdvt.protocol.doubtful.JUDGED_LABELS", 100)
+    monkeypatch.setattr(
+        "lcdvt.protocol.doubtful.opinion_within",
+        lambda x, y, n_classes, seed, repeats: (judged.append(len(y)), np.eye(n_classes)[y])[1],
+    )
+    assert contradicted_share(problem, seed=0) == 0
+    assert judged == [100]
 
 
 def test_a_class_that_no_source_knows_is_not_doubted():
