@@ -187,8 +187,8 @@ def _problems(
         yield f"torch does not load ({computing['error']}): reinstall it; surveys and features work without it."
     if computing["compiles_at_each_start"]:
         yield (
-            f"Python compiles {LARGEST_PACKAGE} again at each start, because PYTHONDONTWRITEBYTECODE is set and nothing "
-            "was compiled when it was installed: unset it, or run "
+            f"Python compiles {LARGEST_PACKAGE} again at each start, because PYTHONDONTWRITEBYTECODE is set and "
+            "nothing was compiled when it was installed: unset it, or run "
             f"`python -m compileall -q {sysconfig.get_path('purelib')}` once."
         )
     if not workspace["writable"]:
