@@ -9,7 +9,8 @@ labelled:
    very unlike, what the source says is the weaker advice;
 2. boosting on the labels and on the stars the first round was surest of, once with the source and once without it.
 
-The classes taught are those of the product of all these experts. What DVT learns from them is one smooth model that
+The classes taught are those of the product of all these experts, in which the one that has unlearned the source's ways
+counts three times. What DVT learns from them is one smooth model that
 needs no trees to classify a new star, and whose probabilities are calibrated far better than the experts' are.
 
 No label outside the draw is seen: `TransferProblem` does not hold any.
@@ -41,15 +42,18 @@ class Lesson:
         The labels that are known, −1 for everything else.
     experts
         (target objects, classes) of each expert.
+    weights
+        How often each of them counts in the product.
     """
 
     drawn: NDArray[np.integer]
     experts: tuple[NDArray[np.float64], ...]
+    weights: tuple[float, ...]
 
     @property
     def posterior(self) -> NDArray[np.float64]:
         """The product of all experts' probabilities, (target objects, classes): far too sure, but seldom wrong."""
-        return product_of_experts(self.experts)
+        return product_of_experts(self.experts, self.weights)
 
     @property
     def mean(self) -> NDArray[np.float64]:
@@ -86,11 +90,13 @@ def teach(
         alone = ForestOnOneSurvey("target")
         alone.fit(problem, seed)
         first = [*first, alone.predict_proba(problem.target_x)]
-    experts = first
+    lesson = Lesson(problem.target_y, tuple(first), (1.0,) * len(first))
     for _ in range(config.self_training_rounds):
-        guessed = confident_classes(product_of_experts(experts), problem.target_y, config.confident_share)
-        experts = first + _second_round(problem, guessed, config, seed)
-    return Lesson(problem.target_y, tuple(experts))
+        guessed = confident_classes(lesson.posterior, problem.target_y, config.confident_share)
+        second = _second_round(problem, guessed, config, seed)
+        weights = (1.0,) * (len(first) + 1) + (config.target_only_weight,) * (len(second) - 1)
+        lesson = Lesson(problem.target_y, (*first, *second), weights)
+    return lesson
 
 
 def _has_label_of_every_class(problem: TransferProblem) -> bool:

@@ -36,10 +36,10 @@ def test_members_become_as_sure_of_unlabelled_stars_as_the_mean_of_their_teacher
     sides[:, 0] = wanted
     sides[:20] = 1 / before.shape[1]  # what is said of drawn labels does not count
     drawn = np.r_[np.zeros(20, dtype=int), np.full(100, -1)]
-    found = as_sure_as_its_teachers(training, data, Lesson(drawn, (sides, sides)))
+    found = as_sure_as_its_teachers(training, data, Lesson(drawn, (sides, sides), (1.0, 1.0)))
     after = predict(training.model, rows, 1, found.temperature).probability
     assert float(after[20:].max(-1).values.mean()) == pytest.approx(wanted, abs=1e-3)
     assert torch.equal(after.argmax(-1), before.argmax(-1))
     assert found == replace(training, temperature=found.temperature)
-    every = Lesson(np.zeros(120, dtype=int), (sides, sides))
+    every = Lesson(np.zeros(120, dtype=int), (sides, sides), (1.0, 1.0))
     assert as_sure_as_its_teachers(training, data, every) is training

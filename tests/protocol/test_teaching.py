@@ -60,6 +60,24 @@ def test_no_expert_can_veto_a_class_alone():
     assert np.isclose(product.sum(), 1)
 
 
+def test_an_expert_may_count_more_than_once():
+    one, other = np.array([[0.8, 0.2]]), np.array([[0.3, 0.7]])
+    assert np.array_equal(product_of_experts([one, other], [1, 3]), product_of_experts([one, other, other, other]))
+    assert product_of_experts([one, other]).argmax() == 0
+    assert product_of_experts([one, other], [1, 3]).argmax() == 1
+
+
+def test_the_student_without_the_source_counts_as_often_as_it_is_told():
+    problem, _ = shifted()
+    often, once = (teach(problem, replace(QUICK_TEACHING, target_only_weight=w), seed=3) for w in (3.0, 1.0))
+    assert often.weights == (1, 1, 1, 1, 3)
+    assert once.weights == (1, 1, 1, 1, 1)
+    assert all(np.array_equal(a, b) for a, b in zip(often.experts, once.experts, strict=True))
+    assert np.array_equal(often.posterior, product_of_experts([*once.experts, *[once.experts[-1]] * 2]))
+    without = teach(problem, replace(QUICK_TEACHING, target_only_student=False), seed=3)
+    assert without.weights == (1, 1, 1, 1)
+
+
 def test_drawn_labels_are_taught_as_they_are_even_where_trees_disagree():
     problem, _ = shifted()
     wrong = np.where(problem.target_y == 0, 1, problem.target_y)
@@ -103,7 +121,15 @@ def test_without_rounds_of_self_training_the_first_round_is_taught():
 
 
 @pytest.mark.parametrize(
-    "changes", [{"folds": 0}, {"students": 0}, {"confident_share": 0.0}, {"confident_share": 1.5}, {"replicates": -1}]
+    "changes",
+    [
+        {"folds": 0},
+        {"students": 0},
+        {"confident_share": 0.0},
+        {"confident_share": 1.5},
+        {"replicates": -1},
+        {"target_only_weight": -1.0},
+    ],
 )
 def test_impossible_teaching_is_refused(changes):
     with pytest.raises(SettingsError, match=r"teaching|replicates=-1"):
