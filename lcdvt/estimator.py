@@ -30,7 +30,7 @@ from lcdvt.dvt.data import TrainingData
 from lcdvt.dvt.ensemble import predict as predict_members
 from lcdvt.dvt.train import resolve_device, train
 from lcdvt.errors import DatasetError, LcdvtError
-from lcdvt.protocol.confidence import as_sure_as_its_teachers
+from lcdvt.protocol.confidence import soften
 from lcdvt.protocol.doubtful import believed_labels
 from lcdvt.protocol.draw import transfer_problem
 from lcdvt.protocol.teaching import teach
@@ -166,7 +166,7 @@ class DVTClassifier(ClassifierMixin, BaseEstimator):
         data = TrainingData.from_surveys(rows, names, self.members, resolve_device(self.device))
         training = train(config, data, tuple(range(first, first + self.members)))
         if config.teaching and config.teaching.softened and lesson is not None:
-            training = as_sure_as_its_teachers(training, data, lesson)
+            training = soften(training, data, lesson)
         # in double precision a row's probabilities do not depend on the rows beside it
         training.model.cpu().double()
         self.training_, self.classes_, self.domains_, self.scaler_ = training, classes, domains, scaler

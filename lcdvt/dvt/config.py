@@ -251,7 +251,7 @@ class TeachingConfig:
         Whether drawn labels that the sources contradict are learned from like all others, or left out
         (`lcdvt.protocol.doubtful`).
     softened
-        Whether the trained ensemble is made no surer than the mean of its teachers (`lcdvt.protocol.confidence`).
+        Whether the trained ensemble is made no surer than its teachers warrant (`lcdvt.protocol.confidence`).
     """
 
     folds: int = 1

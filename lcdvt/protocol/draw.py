@@ -16,7 +16,7 @@ from lcdvt.dvt.data import TrainingData
 from lcdvt.dvt.ensemble import EnsemblePrediction, predict
 from lcdvt.dvt.train import TrainingError, TrainingResult, resolve_device, train
 from lcdvt.parallel.progress import Progress, silent
-from lcdvt.protocol.confidence import as_sure_as_its_teachers
+from lcdvt.protocol.confidence import soften
 from lcdvt.protocol.doubtful import believed_labels
 from lcdvt.protocol.novelty import Novelty, other_score
 from lcdvt.protocol.plan import DrawTask
@@ -82,7 +82,7 @@ def run_draw(task: DrawTask, progress: Progress = silent) -> DrawResult:
     data = TrainingData.from_surveys(surveys, task.dataset.classes, task.members, resolve_device(task.device))
     training = train(task.config, data, task.member_seeds, progress=progress)
     if teaching and teaching.softened and lesson is not None:
-        training = as_sure_as_its_teachers(training, data, lesson)
+        training = soften(training, data, lesson)
     target_rows = data.rows[-len(target.y) :, : data.widths[-1]]
     opinion = predict(training.model, target_rows, task.target, training.temperature)
 

@@ -10,8 +10,8 @@ labelled:
 2. boosting on the labels and on the stars the first round was surest of, once with the source and once without it.
 
 The classes taught are those of the product of all these experts, in which the one that has unlearned the source's ways
-counts three times. What DVT learns from them is one smooth model that
-needs no trees to classify a new star, and whose probabilities are calibrated far better than the experts' are.
+counts three times. What DVT learns from them is one smooth model that needs no trees to classify a new star, and whose
+probabilities are calibrated far better than the experts' are.
 
 No label outside the draw is seen: `TransferProblem` does not hold any.
 """
@@ -44,11 +44,14 @@ class Lesson:
         (target objects, classes) of each expert.
     weights
         How often each of them counts in the product.
+    alone
+        What the expert says that learned from the target's labels alone; None where they lack a class.
     """
 
     drawn: NDArray[np.integer]
     experts: tuple[NDArray[np.float64], ...]
     weights: tuple[float, ...]
+    alone: NDArray[np.float64] | None = None
 
     @property
     def posterior(self) -> NDArray[np.float64]:
@@ -57,7 +60,7 @@ class Lesson:
 
     @property
     def mean(self) -> NDArray[np.float64]:
-        """The mean of all experts' probabilities, (target objects, classes): how sure one may be."""
+        """The mean of all experts' probabilities, (target objects, classes): less sure where they disagree."""
         return np.mean(self.experts, axis=0)
 
     @property
@@ -86,16 +89,18 @@ def teach(
         What `first_opinions` said, where it was asked already.
     """
     first = first_opinions(problem, config, seed) if opinions is None else list(opinions)
+    alone = None
     if config.target_forest and _has_label_of_every_class(problem):
-        alone = ForestOnOneSurvey("target")
-        alone.fit(problem, seed)
-        first = [*first, alone.predict_proba(problem.target_x)]
-    lesson = Lesson(problem.target_y, tuple(first), (1.0,) * len(first))
+        forest = ForestOnOneSurvey("target")
+        forest.fit(problem, seed)
+        alone = forest.predict_proba(problem.target_x)
+        first = [*first, alone]
+    lesson = Lesson(problem.target_y, tuple(first), (1.0,) * len(first), alone)
     for _ in range(config.self_training_rounds):
         guessed = confident_classes(lesson.posterior, problem.target_y, config.confident_share)
         second = _second_round(problem, guessed, config, seed)
         weights = (1.0,) * (len(first) + 1) + (config.target_only_weight,) * (len(second) - 1)
-        lesson = Lesson(problem.target_y, (*first, *second), weights)
+        lesson = Lesson(problem.target_y, (*first, *second), weights, alone)
     return lesson
 
 
