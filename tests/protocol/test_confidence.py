@@ -30,7 +30,7 @@ def test_it_makes_nothing_surer_and_stays_within_its_limits(confidence, expected
 @pytest.fixture(scope="module")
 def trained():
     data = two_surveys(2)
-    training = train(quick_config("tied", steps=60), data, (1, 2))
+    training = train(quick_config("robust", steps=200), data, (1, 2))
     return training, data, predict(training.model, data.rows[-120:], 1).probability
 
 
@@ -44,22 +44,22 @@ def lesson(told: torch.Tensor, agreement: float, confidence: float) -> Lesson:
     return Lesson(DRAWN, (alone, alone), (1.0, 1.0), alone)
 
 
-@pytest.mark.parametrize("agreement", [0.5, 0.85])
+@pytest.mark.parametrize("agreement", [0.5, 0.7])
 def test_members_become_as_sure_as_the_higher_of_the_two_signs(trained, agreement):
     training, data, before = trained
     own = float(before[20:].max(-1).values.mean())
-    assert own > 0.9
-    found = soften(training, data, lesson(before, agreement, 0.8))
+    assert own > 0.75
+    found = soften(training, data, lesson(before, agreement, 0.6))
     after = predict(training.model, data.rows[-120:], 1, found.temperature).probability
-    assert float(after[20:].max(-1).values.mean()) == pytest.approx(max(agreement, 0.8), abs=1e-3)
+    assert float(after[20:].max(-1).values.mean()) == pytest.approx(max(agreement, 0.6), abs=1e-3)
     assert torch.equal(after.argmax(-1), before.argmax(-1))
     assert found == replace(training, temperature=found.temperature)
 
 
 def test_nothing_is_softened_without_a_sign_or_a_reason(trained):
     training, data, before = trained
-    given = lesson(before, 0.5, 0.8)
+    given = lesson(before, 0.5, 0.6)
     assert soften(training, data, replace(given, alone=None)) is training
     assert soften(training, data, replace(given, drawn=np.zeros(120, dtype=int))) is training
-    assert soften(training, data, lesson(before, 1.0, 0.8)).temperature == 1
+    assert soften(training, data, lesson(before, 1.0, 0.6)).temperature == 1
     assert soften(training, data, lesson(before, 0.5, 0.9999)).temperature == 1
