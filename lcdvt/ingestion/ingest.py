@@ -310,7 +310,7 @@ def _why_nothing(totals: dict[str, Any], problems: list[str]) -> str:
     lost += [f"{reason}: {count} objects" for reason, count in totals["dropped_objects"].items()]
     return (
         f"{totals['epochs_read']} epochs were read and none is left ({'; '.join(lost)}); "
-        "if that cannot be, check the survey's description."
+        "clean=none keeps what cleaning drops; if the rest cannot be, check the survey's description."
     )
 
 
