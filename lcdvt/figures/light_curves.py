@@ -103,15 +103,17 @@ def folded_figure(
         figure = Figure(figsize=CARD_SIZE)
         axes = figure.add_axes((0.2, 0.2, 0.76, 0.76))
         colours = band_colours(bands)
+        middles: dict[str, float] = {}
         for number, band in enumerate(bands):
             curve = epochs[epochs[BAND] == band]
             if curve.empty:
                 continue
             curve = curve.sample(min(len(curve), MOST_EPOCHS), random_state=0)
             time, mag, error = _points(curve, period)
+            middles[band] = float(np.median(mag))
             axes.errorbar(
                 time,
-                mag - np.median(mag),
+                mag - middles[band],
                 yerr=error,
                 linestyle="none",
                 marker=BAND_MARKERS[number % len(BAND_MARKERS)],
@@ -122,9 +124,8 @@ def folded_figure(
                 rasterized=True,
             )
         if limits is not None and not period:
-            medians = epochs.groupby(BAND)[MAG].median()
-            seen = limits[limits[BAND].isin(medians.index)]  # without an epoch a band has no median to be shown about
-            _draw_limits(axes, seen.assign(**{MAG_LIMIT: seen[MAG_LIMIT] - seen[BAND].map(medians)}), colours)
+            seen = limits[limits[BAND].isin(middles)]  # without an epoch a band has no median to be shown about
+            _draw_limits(axes, seen.assign(**{MAG_LIMIT: seen[MAG_LIMIT] - seen[BAND].map(middles)}), colours)
         axes.invert_yaxis()
         axes.margins(y=0.08)
         axes.set_xlabel("phase" if period else "MJD", fontsize=9, labelpad=2)
