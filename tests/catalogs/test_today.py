@@ -689,8 +689,7 @@ PERIODS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PERIODS)
 def test_known_periods_come_out(name, today, workspace):
-    options = {"survey": "ogle"} if name == "ogle" else {}  # its folder has a README, which is of no survey
-    found = lcdvt.ingest(today / name, jobs=1, **options)
+    found = lcdvt.ingest(today / name, jobs=1)
     periods = lcdvt.open_survey(found.name).features().set_index("object_id")["Period"]
     for star, expected in PERIODS[name].items():
         ratio = periods[star] / expected
