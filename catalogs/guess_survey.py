@@ -35,7 +35,10 @@ def guess_survey(files: Sequence[InputFile]) -> Survey:
         candidates |= {survey.name: survey for survey in matching}
         if not matching and not refusal:
             tried = "\n".join(f"  {survey}: {reason}" for survey, reason in answers.items())
-            refusal = f"{name} is from no survey known here (survey=FILE.toml describes another). Tried:\n{tried}"
+            refusal = (
+                f"{name} is from no survey known here: describe it (`lcdvt surveys new NAME FILE` writes NAME.toml for "
+                f"survey=NAME.toml). Tried:\n{tried}"
+            )
     if len(candidates) == 1:
         return next(iter(candidates.values()))
     if candidates:
