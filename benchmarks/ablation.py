@@ -95,7 +95,7 @@ VARIANTS = {
     "no forest among the teachers": _teaching(forest=False),
     "no forest on the target alone": _teaching(target_forest=False),
     "no student without the source": _teaching(target_only_student=False),
-    "student without the source counts once": _teaching(target_only_weight=1.0),
+    "student without the source counts three times": _teaching(target_only_weight=3.0),
     "80 % of the guesses learned from": _teaching(confident_share=0.8),
     "taught, independent heads": Variant(replace(TAUGHT, model=replace(TAUGHT.model, heads="independent"))),
     "taught, 300 steps": Variant(replace(TAUGHT, training=replace(TAUGHT.training, steps=300))),

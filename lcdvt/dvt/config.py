@@ -261,7 +261,7 @@ class TeachingConfig:
     confident_share: float = 0.5
     students: int = 2
     target_only_student: bool = True
-    target_only_weight: float = 3.0
+    target_only_weight: float = 1.0
     replicates: int = 1
     doubtful_labels: DoubtfulLabels = "keep"
     softened: bool = True

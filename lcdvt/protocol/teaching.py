@@ -9,9 +9,8 @@ labelled:
    very unlike, what the source says is the weaker advice;
 2. boosting on the labels and on the stars the first round was surest of, once with the source and once without it.
 
-The classes taught are those of the product of all these experts, in which the one that has unlearned the source's ways
-counts three times. What DVT learns from them is one smooth model that needs no trees to classify a new star, and whose
-probabilities are calibrated far better than the experts' are.
+The classes taught are those of the product of all these experts. What DVT learns from them is one smooth model that
+needs no trees to classify a new star, and whose probabilities are calibrated far better than the experts' are.
 
 No label outside the draw is seen: `TransferProblem` does not hold any.
 """
