@@ -8,13 +8,13 @@ it: where a faint minority of the epochs makes most of the variance.
 
 import math
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from lcdvt.compiled.kernel import fast_part, kernel
+from lcdvt.compiled.kernel import fast_part, kernel, part
 from lcdvt.features.period.fit import LARGEST_GAIN_RATIO, Bands, Floats, Integers
+from lcdvt.features.period.median import median
 
 # A Gaussian's median absolute deviation, to its standard deviation.
 MAD_TO_SIGMA = 1.4826
@@ -97,6 +97,7 @@ class Eclipses(NamedTuple):
 
 def find_eclipses(
     bands: Bands,
+    excess: Floats,
     candidates: Floats,
     reaches: Floats,
     baseline: float,
@@ -105,12 +106,14 @@ def find_eclipses(
     chosen: float,
     config: EclipseConfig,
 ) -> Eclipses | None:
-    """Fit eclipses at all candidates; None where the light curve has none to see.
+    """Fit eclipses at all candidates; None where none fits.
 
     Parameters
     ----------
     bands
         The light curves.
+    excess
+        By how much the faint epochs are fainter than the median, 0 for others, as `faint_excess` fills it.
     candidates, reaches
         Frequencies, and how far to each side the best one may lie.
     baseline
@@ -124,9 +127,6 @@ def find_eclipses(
     config
         When and how eclipses are looked for.
     """
-    excess = _faint_excess(bands, config)
-    if excess is None:
-        return None
     frequencies = _around(candidates, reaches, config.step / baseline, limits)
     scores = _scores(bands, excess, frequencies, memory, COARSE)
     best = frequencies[_best_apart(frequencies, scores, config.refined, config.step / baseline)]
@@ -145,26 +145,33 @@ def find_eclipses(
     return Eclipses(float(frequencies[top]), float(scores[top]))
 
 
-def _faint_excess(bands: Bands, config: EclipseConfig) -> Floats | None:
-    """Return by how much the faint epochs are fainter than the median, 0 for others; None where nothing eclipses."""
-    excess = np.zeros(bands.y.size)
+@part
+def faint_excess(
+    w: Floats, y: Floats, bounds: Integers, faint_sigma: float, faint_variance: float, faint_epochs: float,
+    most_faint_epochs: float, faint_share: float, work: Floats, excess: Floats,
+) -> bool:  # fmt: skip
+    """Fill by how much the faint epochs are fainter than the median, 0 for others; say whether they may be eclipses."""
     made, faint = 0.0, 0
-    for start, stop in pairwise(bands.bounds.tolist()):
-        y = bands.y[start:stop] - median(bands.y[start:stop])
-        is_faint = y > config.faint_sigma * MAD_TO_SIGMA * median(np.abs(y))
-        excess[start:stop] = np.where(is_faint, y, 0.0)
-        squares = bands.w[start:stop] * y * y
-        made += float(squares[is_faint].sum() / squares.sum()) * (stop - start)
-        faint += int(np.count_nonzero(is_faint))
-    if not config.faint_epochs <= faint <= min(config.most_faint_epochs, config.faint_share * excess.size):
-        return None
-    return excess if made >= config.faint_variance * excess.size else None
-
-
-def median(values: Floats) -> float:
-    """Return the median, without the checks that cost numpy's own most of its time."""
-    ordered = np.sort(values)
-    return float(0.5 * (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]))
+    for b in range(bounds.size - 1):
+        begin, end = bounds[b], bounds[b + 1]
+        for i in range(begin, end):
+            work[i] = y[i]
+        middle = median(work, begin, end)
+        for i in range(begin, end):
+            work[i] = abs(y[i] - middle)
+        limit = faint_sigma * MAD_TO_SIGMA * median(work, begin, end)
+        squares, faint_squares = 0.0, 0.0
+        for i in range(begin, end):
+            fainter = y[i] - middle
+            squares += w[i] * fainter * fainter
+            excess[i] = 0.0
+            if fainter > limit:
+                excess[i] = fainter
+                faint_squares += w[i] * fainter * fainter
+                faint += 1
+        made += faint_squares / squares * (end - begin)
+    most = min(most_faint_epochs, faint_share * y.size)
+    return faint_epochs <= faint <= most and made >= faint_variance * y.size
 
 
 def _around(centres: Floats, reaches: Floats, step: float, limits: tuple[float, float]) -> Floats:
