@@ -62,6 +62,9 @@ class ChoiceConfig:
         Highest harmonic of the first, quick comparison.
     finalists
         Candidates compared again with all harmonics, and with outliers weighed down.
+    contenders, allowance
+        Finalists are out of the race where all their harmonics, before outliers are weighed down, score less than this
+        share of the best one's, less the allowance: weights have never made up for half as much.
     sharpened, sharpenings
         How many of them are fitted again at closer frequencies, and how often.
     outlier_sigma
@@ -80,6 +83,8 @@ class ChoiceConfig:
     first_harmonics: int = 4
     final_points: int = 7
     finalists: int = 12
+    contenders: float = 0.5
+    allowance: float = 15.0
     sharpened: int = 6
     sharpenings: int = 2
     outlier_sigma: float = 3.0
@@ -140,10 +145,10 @@ class ChoiceRoom(NamedTuple):
 
 # Where `ChoiceConfig`'s numbers stand in the array that the kernel gets.
 (
-    CYCLES_PER_HARMONIC, FIRST_POINTS, FIRST_HARMONICS, FINAL_POINTS, SHARPENED, SHARPENINGS, OUTLIER_SIGMA,
-    WINDOW_PENALTY, MAX_HALF_PERIOD, MAX_AMPLITUDE, SHORTEST_SYMMETRIC, LONGEST_SYMMETRIC, BINARY_LOG_ODDS,
+    CYCLES_PER_HARMONIC, FIRST_POINTS, FIRST_HARMONICS, FINAL_POINTS, CONTENDERS, ALLOWANCE, SHARPENED, SHARPENINGS,
+    OUTLIER_SIGMA, WINDOW_PENALTY, MAX_HALF_PERIOD, MAX_AMPLITUDE, SHORTEST_SYMMETRIC, LONGEST_SYMMETRIC, BINARY_LOG_ODDS,
     LEAST_LOG_ODDS, MOST_LOG_ODDS, FAINT_SIGMA, FAINT_VARIANCE, FAINT_EPOCHS, MOST_FAINT_EPOCHS, FAINT_SHARE,
-) = range(20)  # fmt: skip
+) = range(22)  # fmt: skip
 
 
 @lru_cache(maxsize=8)
@@ -155,6 +160,8 @@ def _rules(config: ChoiceConfig) -> Floats:
             config.first_points,
             config.first_harmonics,
             config.final_points,
+            config.contenders,
+            config.allowance,
             config.sharpened,
             config.sharpenings,
             config.outlier_sigma,
@@ -339,6 +346,15 @@ def _choose(
     fit_model(
         t, w, y, bounds, max_harmonics, frequencies[at, model], model, epochs, small, coefficients, place, row, single
     )
+    least, best, contenders = rules[CONTENDERS] * scores[at, model] - rules[ALLOWANCE], _best_sine(gains, kept), np.int64(0)
+    for candidate in range(kept):
+        is_kept = candidate == best
+        for each in range(N_MODELS):
+            is_kept = is_kept or scores[candidate, each] >= least
+        if is_kept:
+            finalists[0, contenders], finalists[1, contenders] = finalists[0, candidate], finalists[1, candidate]
+            contenders += 1
+    kept = contenders
     _reweigh(w, y, bounds, rules[OUTLIER_SIGMA], epochs, robust)
     is_eclipsing = faint_excess(
         w, y, bounds, rules[FAINT_SIGMA], rules[FAINT_VARIANCE], rules[FAINT_EPOCHS], rules[MOST_FAINT_EPOCHS],

@@ -15,6 +15,7 @@ import numpy as np
 from lcdvt.compiled.kernel import fast_part, kernel, part
 from lcdvt.features.period.fit import LARGEST_GAIN_RATIO, Bands, Floats, Integers
 from lcdvt.features.period.median import median
+from lcdvt.features.waves import wave
 
 # A Gaussian's median absolute deviation, to its standard deviation.
 MAD_TO_SIGMA = 1.4826
@@ -204,8 +205,8 @@ def _scores(bands: Bands, excess: Floats, frequencies: Floats, memory: float, di
     second = float(per_number.sum())
     first = second + 2.0 * float(per_number.max())
     _fit_eclipses(
-        bands.t, bands.w, bands.y, bands.bounds, variance, excess, np.flatnonzero(excess), frequencies, memory,
-        first, second, dips.widths, dips.shifts, np.empty(excess.size), scores,
+        bands.t, bands.w, bands.y, bands.bounds, variance, bands.t[excess > 0.0], excess[excess > 0.0], frequencies,
+        memory, first, second, dips.widths, dips.shifts, np.empty(excess.size), scores,
     )  # fmt: skip
     return scores
 
@@ -225,25 +226,30 @@ def _dip(widths: float) -> float:
     return series * series
 
 
+@fast_part
+def _mean_phases(t: Floats, excess: Floats, frequency: float) -> tuple[float, float, float, float]:
+    """Return the sums of cosine and sine of the epochs' phases and of twice the phases, weighted by the excess."""
+    c1, s1, c2, s2 = 0.0, 0.0, 0.0, 0.0
+    for i in range(t.size):
+        c, s = wave(frequency * t[i])
+        c1 += excess[i] * c
+        s1 += excess[i] * s
+        c2 += excess[i] * (c * c - s * s)
+        s2 += excess[i] * 2.0 * c * s
+    return c1, s1, c2, s2
+
+
 @kernel
 def _fit_eclipses(
-    t: Floats, w: Floats, y: Floats, bounds: Integers, variance: Floats, excess: Floats, faint: Integers,
+    t: Floats, w: Floats, y: Floats, bounds: Integers, variance: Floats, faint_t: Floats, excess: Floats,
     frequencies: Floats, memory: float, first: float, second: float, widths: Floats, shifts: Floats, phase: Floats,
     scores: Floats,
 ) -> None:  # fmt: skip
     total = 0.0
-    for i in faint:
+    for i in range(excess.size):
         total += excess[i]
     for k in range(frequencies.size):
-        c1, s1, c2, s2 = 0.0, 0.0, 0.0, 0.0
-        for i in faint:
-            cycles = frequencies[k] * t[i]
-            angle = 2.0 * math.pi * (cycles - math.floor(cycles))
-            c, s = math.cos(angle), math.sin(angle)
-            c1 += excess[i] * c
-            s1 += excess[i] * s
-            c2 += excess[i] * (c * c - s * s)
-            s2 += excess[i] * 2.0 * c * s
+        c1, s1, c2, s2 = _mean_phases(faint_t, excess, frequencies[k])
         is_folded = False
         for number in range(2):
             # The faint epochs lie around one phase, or around two that are half a turn apart.

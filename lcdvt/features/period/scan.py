@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from lcdvt.compiled.kernel import fast_kernel, kernel, part
+from lcdvt.compiled.kernel import fast_kernel, fast_part, kernel, part
 from lcdvt.features.period.fit import Bands, Floats, Integers
 from lcdvt.features.period.transforms import Transforms
 from lcdvt.features.waves import wave
@@ -21,6 +21,7 @@ Powers = NDArray[np.float32]
 # Below this many epochs a compiled sum is faster than a non-uniform FFT whatever the grid's length.
 DIRECT_SUM_EPOCHS = 40
 TRANSFORMS = 3
+BLOCK = 256
 # Where the epochs see a sine as constant, the transform's rounding (1e-3) would be all that is left. A quarter is the
 # determinant of phases spread evenly.
 LEAST_DETERMINANT = np.float32(2e-3)
@@ -122,40 +123,36 @@ def _fill_transformed(
 @fast_kernel
 def _fill_power(sums: Powers, upper: Powers, lower: int, variance: float, power: Powers) -> None:
     """Fill the power from the sums Σ w e^{iφ} and Σ w y e^{iφ}, and those of twice the frequency for the upper half."""
-    half, one, none = np.float32(0.5), np.float32(1.0), np.float32(0.0)
     for r in range(TRANSFORMS):
         # Twice the frequency 1 + 3 j + r is 1 + 3 (2 j + off) + other.
         off, other = (2 * r + 1) // TRANSFORMS, (2 * r + 1) % TRANSFORMS
-        for j in range((power.size - r + TRANSFORMS - 1) // TRANSFORMS):
-            c, s, yc, ys = sums[r, j, 0], sums[r, j, 1], sums[TRANSFORMS + r, j, 0], sums[TRANSFORMS + r, j, 1]
-            if j < lower:
-                double_c, double_s = sums[other, 2 * j + off, 0], sums[other, 2 * j + off, 1]
-            else:
-                double_c, double_s = upper[r, j - lower, 0], upper[r, j - lower, 1]
-            cc = half * (one + double_c) - c * c
-            ss = half * (one - double_c) - s * s
-            cs = half * double_s - c * s
-            determinant = cc * ss - cs * cs
-            explained = ss * yc * yc + cc * ys * ys - (cs + cs) * yc * ys
-            power[TRANSFORMS * j + r] = explained / (determinant * variance) if determinant > LEAST_DETERMINANT else none
+        single, signal, double, beyond = sums[r], sums[TRANSFORMS + r], sums[other], upper[r]
+        for j in range(lower):
+            power[TRANSFORMS * j + r] = _power(
+                single[j, 0], single[j, 1], double[2 * j + off, 0], double[2 * j + off, 1], signal[j, 0], signal[j, 1],
+                variance,
+            )  # fmt: skip
+        for j in range(lower, (power.size - r + TRANSFORMS - 1) // TRANSFORMS):
+            power[TRANSFORMS * j + r] = _power(
+                single[j, 0], single[j, 1], beyond[j - lower, 0], beyond[j - lower, 1], signal[j, 0], signal[j, 1],
+                variance,
+            )  # fmt: skip
 
 
-@kernel
+@fast_part
+def _power(c: float, s: float, double_c: float, double_s: float, yc: float, ys: float, variance: float) -> float:
+    half, one, none = np.float32(0.5), np.float32(1.0), np.float32(0.0)
+    cc = half * (one + double_c) - c * c
+    ss = half * (one - double_c) - s * s
+    cs = half * double_s - c * s
+    determinant = cc * ss - cs * cs
+    power = (ss * yc * yc + cc * ys * ys - (cs + cs) * yc * ys) / (determinant * variance)
+    power = power if determinant > LEAST_DETERMINANT and power > none else none
+    return power if power < one else one
+
+
 def _add_power(score: Powers, power: Powers, n_epochs: float) -> None:
-    highest = 0.0
-    for i in range(power.size):
-        # A frequency at which the epochs determine no sine gives 0/0 there.
-        value = power[i]
-        if not 0.0 < value < np.inf:
-            value = 0.0
-        elif value > 1.0:
-            value = 1.0
-        power[i] = value
-        if value > highest:
-            highest = value
-    scale = n_epochs / (1.0 - (highest if highest < 0.98 else 0.98))
-    for i in range(power.size):
-        score[i + 1] += power[i] * scale
+    score[1:] += power * np.float32(n_epochs / (1.0 - min(float(power.max()), 0.98)))
 
 
 def direct_power(t: Floats, y: Floats, w: Floats, df: float, n_grid: int) -> Powers:
@@ -192,7 +189,7 @@ def _fill_direct_power(t: Floats, y: Floats, w: Floats, df: float, waves: Floats
         determinant = cc * ss - cs * cs
         if determinant > 1e-9:
             explained = ss * sum_yc * sum_yc + cc * sum_ys * sum_ys - 2.0 * cs * sum_yc * sum_ys
-            power[i] = explained / (determinant * variance)
+            power[i] = min(max(explained / (determinant * variance), 0.0), 1.0)
 
 
 def candidate_frequencies(
@@ -229,17 +226,23 @@ def _highest_peaks(
     for j in range(capacity):
         heights[j] = -np.inf
     size = score.size
-    for i in range(first, size):
-        h = score[i]
-        if h <= heights[capacity - 1]:
-            continue
-        if (i > first and h < score[i - 1]) or (i < size - 1 and h <= score[i + 1]):
-            continue
-        j = capacity - 1
-        while j > 0 and heights[j - 1] < h:
-            heights[j], places[j] = heights[j - 1], places[j - 1]
-            j -= 1
-        heights[j], places[j] = h, i
+    for start in range(first, size, BLOCK):
+        stop = start + BLOCK if start + BLOCK < size else size
+        # Most blocks have nothing high enough: to count is SIMD, to look is not.
+        limit, high = heights[capacity - 1], 0
+        for i in range(start, stop):
+            high += 1 if score[i] > limit else 0
+        for i in range(start, stop if high > 0 else start):
+            h = score[i]
+            if h <= heights[capacity - 1]:
+                continue
+            if (i > first and h < score[i - 1]) or (i < size - 1 and h <= score[i + 1]):
+                continue
+            j = capacity - 1
+            while j > 0 and heights[j - 1] < h:
+                heights[j], places[j] = heights[j - 1], places[j - 1]
+                j -= 1
+            heights[j], places[j] = h, i
     end = begin
     for j in range(capacity):
         if heights[j] == -np.inf or end == begin + n_peaks:
