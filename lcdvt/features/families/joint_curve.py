@@ -29,8 +29,10 @@ SIGMAS: Final = np.array((0.15, 0.35, 0.6, 0.85, 1.1, 1.5, 2.2, 3.5))
 WHITE_SIGMAS: Final = np.array((0.02, *SIGMAS))
 # Log-likelihood by which one walk must be better than another to be more than rounding.
 CLEARLY: Final = 1e-6
-# The product of so many variances, square magnitudes from 1e-30 to 1e30, stays within a float's range.
+# The product of so many variances, square magnitudes from 1e-30 to 1e30, stays within a float's range, also after one
+# between these bounds.
 EPOCHS_PER_LOGARITHM: Final = 8
+PRODUCT_FROM, PRODUCT_TO = 1e-60, 1e60
 # Walks that go through the filter side by side, and where the rows of their numbers begin: of the filter, of the first
 # three columns that it filters, and of the sums of their products.
 LANES: Final = len(SIGMAS)
@@ -286,6 +288,11 @@ def _filter_walks(
                     lanes[sums + k] += lanes[surprises + k] * lanes[INVERSE + k] * lanes[beside + k]
                 sums += LANES
         if (i - start) % EPOCHS_PER_LOGARITHM == 0 or i == stop - 1:
+            smallest, largest = lanes[PRODUCT], lanes[PRODUCT]
+            for k in range(width):
+                smallest, largest = min(smallest, lanes[PRODUCT + k]), max(largest, lanes[PRODUCT + k])
+            if i < stop - 1 and PRODUCT_FROM < smallest and largest < PRODUCT_TO:
+                continue
             for k in range(width):
                 lanes[LOGS + k] += math.log(lanes[PRODUCT + k])
                 lanes[PRODUCT + k] = 1.0

@@ -68,6 +68,8 @@ class EclipseConfig:
         over the baseline a dip shifts by that share of a turn.
     refined
         How many of the candidates are tried again in fine steps.
+    worth
+        Share of the best score that a frequency needs to be tried with all widths and shifts.
     tie
         Of periods that are multiples of one another the shortest is taken whose score is less than this share below
         the best: real eclipses are no Gaussians, and a dip that is twice as narrow or two that may differ fit any shape
@@ -85,6 +87,7 @@ class EclipseConfig:
     step: float = 0.05
     fine_step: float = 0.01
     refined: int = 6
+    worth: float = 0.6
     tie: float = 0.1
     margin: float = 10.0
 
@@ -135,7 +138,10 @@ def find_eclipses(
     for reach, step in ((config.step, config.fine_step), (config.fine_step, 0.2 * config.fine_step)):
         reaches = np.full(centres.size, reach / baseline)
         frequencies = _around(centres, reaches, step / baseline, limits)
-        scores = _scores(bands, excess, frequencies, memory, FINE)
+        scores = _scores(bands, excess, frequencies, memory, COARSE)
+        # Closer dips fit a little better; they make no winner of a frequency that is far behind.
+        worth = scores >= config.worth * scores.max()
+        scores[worth] = _scores(bands, excess, frequencies[worth], memory, FINE)
         # The top of the best, and what it may be instead, are looked at once more.
         centres = frequencies[np.argmax(scores)] * RELATIVES
     if not scores.max() > 0.0:

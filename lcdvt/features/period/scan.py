@@ -75,8 +75,9 @@ def _transformed_power(bands: Bands, n_epochs: int, df: float, n_grid: int) -> P
     points, values = np.empty((2, n_epochs), dtype=np.float32), np.empty((3 * TRANSFORMS, n_epochs, 2), dtype=np.float32)
     variance = _fill_transformed(*bands[:4], df, whole.modes // 2, lower, upper.modes // 2, points, values)
     sums = whole.sums(points[0], values[: 2 * TRANSFORMS])
+    of_upper = upper.sums(points[1], values[2 * TRANSFORMS :])
     power = np.empty(n_grid, dtype=np.float32)
-    _fill_power(sums, upper.sums(points[1], values[2 * TRANSFORMS :]), lower, np.float32(variance), power)
+    _fill_power(sums, whole.modes, of_upper, upper.modes, lower, np.float32(variance), power)
     return power
 
 
@@ -121,21 +122,28 @@ def _fill_transformed(
 
 
 @fast_kernel
-def _fill_power(sums: Powers, upper: Powers, lower: int, variance: float, power: Powers) -> None:
-    """Fill the power from the sums Σ w e^{iφ} and Σ w y e^{iφ}, and those of twice the frequency for the upper half."""
+def _fill_power(
+    sums: Powers, modes: int, upper: Powers, upper_modes: int, lower: int, variance: float, power: Powers
+) -> None:
+    """Fill the power from the sums Σ w e^{iφ} and Σ w y e^{iφ}, and those of twice the frequency for the upper half.
+
+    The sums are flat, real and imaginary parts in turn: of an array with an axis of two the compiler would not know
+    that it is two, and make no SIMD.
+    """
     for r in range(TRANSFORMS):
         # Twice the frequency 1 + 3 j + r is 1 + 3 (2 j + off) + other.
         off, other = (2 * r + 1) // TRANSFORMS, (2 * r + 1) % TRANSFORMS
-        single, signal, double, beyond = sums[r], sums[TRANSFORMS + r], sums[other], upper[r]
+        single, signal = 2 * r * modes, 2 * (TRANSFORMS + r) * modes
+        double, beyond = 2 * other * modes + 2 * off, 2 * r * upper_modes - 2 * lower
         for j in range(lower):
             power[TRANSFORMS * j + r] = _power(
-                single[j, 0], single[j, 1], double[2 * j + off, 0], double[2 * j + off, 1], signal[j, 0], signal[j, 1],
-                variance,
+                sums[single + 2 * j], sums[single + 2 * j + 1], sums[double + 4 * j], sums[double + 4 * j + 1],
+                sums[signal + 2 * j], sums[signal + 2 * j + 1], variance,
             )  # fmt: skip
         for j in range(lower, (power.size - r + TRANSFORMS - 1) // TRANSFORMS):
             power[TRANSFORMS * j + r] = _power(
-                single[j, 0], single[j, 1], beyond[j - lower, 0], beyond[j - lower, 1], signal[j, 0], signal[j, 1],
-                variance,
+                sums[single + 2 * j], sums[single + 2 * j + 1], upper[beyond + 2 * j], upper[beyond + 2 * j + 1],
+                sums[signal + 2 * j], sums[signal + 2 * j + 1], variance,
             )  # fmt: skip
 
 

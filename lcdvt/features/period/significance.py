@@ -21,8 +21,10 @@ N_CORRELATION_TIMES = 7
 # Shares of the variance that the random walk may have; 0 is white noise alone. The last stands twice, so that they are
 # as many as the processor takes at a time.
 RANDOM_WALK_SHARES = np.array((0.0, 0.1, 0.3, 0.6, 0.85, 0.95, 0.99, 0.99))
-# The product of so many inverse variances stays within a float's range even where errors differ by 1e15.
+# The product of so many inverse variances stays within a float's range even where errors differ by 1e15, also after one
+# between these bounds.
 EPOCHS_PER_LOGARITHM = 8
+PRODUCT_FROM, PRODUCT_TO = 1e-60, 1e60
 # Where the rows of the filters' numbers begin, a place in each for every share.
 LANES = RANDOM_WALK_SHARES.size
 SHARE, UNCERTAINTY, PRODUCT, LOGS, Y_STATE, Y_SQUARES, R_STATE, R_SQUARES = (row * LANES for row in range(8))
@@ -125,6 +127,11 @@ def _filter(
             lanes[UNCERTAINTY + k] = sure * (1.0 - gain)
             lanes[PRODUCT + k] *= inverse
         if (i - begin) % EPOCHS_PER_LOGARITHM == 0 or i == end - 1:
+            smallest, largest = lanes[PRODUCT], lanes[PRODUCT]
+            for k in range(width):
+                smallest, largest = min(smallest, lanes[PRODUCT + k]), max(largest, lanes[PRODUCT + k])
+            if i < end - 1 and PRODUCT_FROM < smallest and largest < PRODUCT_TO:
+                continue
             for k in range(width):
                 lanes[LOGS + k] -= math.log(lanes[PRODUCT + k])
                 lanes[PRODUCT + k] = 1.0

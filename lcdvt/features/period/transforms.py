@@ -32,10 +32,10 @@ class Transforms:
         self._plan = _plan(self.modes, rows)
 
     def sums(self, points: NDArray[np.float32], values: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return real and imaginary parts of each row's sums; those of the values are the last axis, too."""
+        """Return the sums, row after row, real and imaginary parts in turn; those of the values are the last axis."""
         self._plan.setpts(points)
         found = self._plan.execute(values.view(np.complex64)[:, :, 0])
-        return np.asarray(found.view(np.float32).reshape(*found.shape, 2))
+        return np.asarray(found.reshape(-1).view(np.float32))
 
 
 @lru_cache(maxsize=PLANS_KEPT)
