@@ -291,7 +291,7 @@ def _filter_walks(
             smallest, largest = lanes[PRODUCT], lanes[PRODUCT]
             for k in range(width):
                 smallest, largest = min(smallest, lanes[PRODUCT + k]), max(largest, lanes[PRODUCT + k])
-            if i < stop - 1 and PRODUCT_FROM < smallest and largest < PRODUCT_TO:
+            if i < stop - 1 and smallest > PRODUCT_FROM and largest < PRODUCT_TO:
                 continue
             for k in range(width):
                 lanes[LOGS + k] += math.log(lanes[PRODUCT + k])

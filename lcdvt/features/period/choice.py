@@ -146,8 +146,9 @@ class ChoiceRoom(NamedTuple):
 # Where `ChoiceConfig`'s numbers stand in the array that the kernel gets.
 (
     CYCLES_PER_HARMONIC, FIRST_POINTS, FIRST_HARMONICS, FINAL_POINTS, CONTENDERS, ALLOWANCE, SHARPENED, SHARPENINGS,
-    OUTLIER_SIGMA, WINDOW_PENALTY, MAX_HALF_PERIOD, MAX_AMPLITUDE, SHORTEST_SYMMETRIC, LONGEST_SYMMETRIC, BINARY_LOG_ODDS,
-    LEAST_LOG_ODDS, MOST_LOG_ODDS, FAINT_SIGMA, FAINT_VARIANCE, FAINT_EPOCHS, MOST_FAINT_EPOCHS, FAINT_SHARE,
+    OUTLIER_SIGMA, WINDOW_PENALTY, MAX_HALF_PERIOD, MAX_AMPLITUDE, SHORTEST_SYMMETRIC, LONGEST_SYMMETRIC,
+    BINARY_LOG_ODDS, LEAST_LOG_ODDS, MOST_LOG_ODDS, FAINT_SIGMA, FAINT_VARIANCE, FAINT_EPOCHS, MOST_FAINT_EPOCHS,
+    FAINT_SHARE,
 ) = range(22)  # fmt: skip
 
 
@@ -319,7 +320,19 @@ def _choose(
     )  # fmt: skip
     best = _best_sine(gains, count)
     memory = fit_model(
-        t, w, y, bounds, max_harmonics, frequencies[best, ONE_SINE], sine, epochs, small, coefficients, place, row, single
+        t,
+        w,
+        y,
+        bounds,
+        max_harmonics,
+        frequencies[best, ONE_SINE],
+        sine,
+        epochs,
+        small,
+        coefficients,
+        place,
+        row,
+        single,
     )
     fill_scores(bounds, max_harmonics, count, frequencies, gains, window, memory, baseline, cycles, penalty, scores)
     at, model = _highest(scores, count)
@@ -346,7 +359,11 @@ def _choose(
     fit_model(
         t, w, y, bounds, max_harmonics, frequencies[at, model], model, epochs, small, coefficients, place, row, single
     )
-    least, best, contenders = rules[CONTENDERS] * scores[at, model] - rules[ALLOWANCE], _best_sine(gains, kept), np.int64(0)
+    least, best, contenders = (
+        rules[CONTENDERS] * scores[at, model] - rules[ALLOWANCE],
+        _best_sine(gains, kept),
+        np.int64(0),
+    )
     for candidate in range(kept):
         is_kept = candidate == best
         for each in range(N_MODELS):
@@ -367,7 +384,19 @@ def _choose(
     )  # fmt: skip
     best = _best_sine(gains, kept)
     memory = fit_model(
-        t, w, y, bounds, max_harmonics, frequencies[best, ONE_SINE], sine, epochs, small, coefficients, place, row, single
+        t,
+        w,
+        y,
+        bounds,
+        max_harmonics,
+        frequencies[best, ONE_SINE],
+        sine,
+        epochs,
+        small,
+        coefficients,
+        place,
+        row,
+        single,
     )
     fill_scores(bounds, max_harmonics, kept, frequencies, gains, window, memory, baseline, cycles, penalty, scores)
     at, model = _highest(scores, kept)

@@ -546,6 +546,6 @@ def fit_model(
     single[0] = frequency
     one, none = np.int64(1), np.int64(0)
     return fit_all(
-        t, w, y, bounds, max_harmonics, single[0:1], single[0:1], one, one, MODEL_HIGHEST[model], model, none, none, 0.0,
-        1.0, 0.0, epochs, small, coefficients, place, row, single[1:2],
+        t, w, y, bounds, max_harmonics, single[0:1], single[0:1], one, one, MODEL_HIGHEST[model], model, none, none,
+        0.0, 1.0, 0.0, epochs, small, coefficients, place, row, single[1:2],
     )  # fmt: skip

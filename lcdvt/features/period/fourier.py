@@ -16,16 +16,16 @@ FOUR_HARMONICS: Final = 3
 """The model 1, 2, 3, 4 among the models of `fit`."""
 
 # What is known of the harmonics 2 and 3 of all bands relative to the first, as sums weighted by how well a band shows
-# the first: Σ weight·Rk1 exp(i φk1) (φk1 = φk − k φ1 for cosines, which do not depend on where time begins), the weights
-# of bands whose epochs determine the harmonic, all weights (inverse relative variances of the first harmonic; 0 where
-# no band shows it), and the amplitude of the first harmonic in magnitudes.
+# the first: Σ weight·Rk1 exp(i φk1) (φk1 = φk − k φ1 for cosines, which do not depend on where time begins), and the
+# weights of bands whose epochs determine the harmonic. Then all weights (inverse relative variances of the first
+# harmonic; 0 where no band shows it), and the first harmonic's amplitude in magnitudes.
 REAL_2, IMAGINARY_2, WEIGHT_2, REAL_3, IMAGINARY_3, WEIGHT_3, PRECISION, AMPLITUDE = range(8)
 RELATIVE: Final = 8
 
 
 @part
 def relative_harmonics(bounds: Integers, coefficients: Floats, relative: Floats) -> None:
-    """Fill `relative` from the coefficients of a model that begins with the harmonics 1 and 2"""
+    """Fill `relative` from the coefficients of a model that begins with the harmonics 1 and 2."""
     for k in range(RELATIVE):
         relative[k] = 0.0
     for b in range(bounds.size - 1):

@@ -7,7 +7,7 @@ from lcdvt.compiled.kernel import part
 
 @part
 def select(values: np.ndarray, begin: int, end: int, place: int) -> float:
-    """Return what would stand at `place` if `values[begin:end]` were sorted; their order changes (Hoare's selection)."""
+    """Return what would stand at `place` if `values[begin:end]` were sorted; it changes their order (Hoare)."""
     low, high = begin, end - 1
     while low < high:
         pivot, i, j = values[(low + high) // 2], low, high

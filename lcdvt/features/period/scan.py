@@ -65,14 +65,17 @@ def _transformed_power(bands: Bands, n_epochs: int, df: float, n_grid: int) -> P
     """Return the same as `direct_power` of the long bands together, by non-uniform FFT.
 
     Single precision does for candidates, which are fitted. The epochs fill only a third of the circle, because there
-    are three frequencies to a peak's width: instead of one transform of a grid that is mostly empty there are three short
-    ones, each of every third frequency.
+    are three frequencies to a peak's width: instead of one transform of a grid that is mostly empty there are three
+    short ones, each of every third frequency.
     """
     number = -(-n_grid // TRANSFORMS)
     # The window at twice the frequency: for the lower half of the grid it is on the grid.
     lower = number // 2
     whole, upper = Transforms(number, 2 * TRANSFORMS), Transforms(number - lower, TRANSFORMS)
-    points, values = np.empty((2, n_epochs), dtype=np.float32), np.empty((3 * TRANSFORMS, n_epochs, 2), dtype=np.float32)
+    points, values = (
+        np.empty((2, n_epochs), dtype=np.float32),
+        np.empty((3 * TRANSFORMS, n_epochs, 2), dtype=np.float32),
+    )
     variance = _fill_transformed(*bands[:4], df, whole.modes // 2, lower, upper.modes // 2, points, values)
     sums = whole.sums(points[0], values[: 2 * TRANSFORMS])
     of_upper = upper.sums(points[1], values[2 * TRANSFORMS :])
@@ -282,7 +285,8 @@ def _append(
 @kernel
 def _fill_candidates(
     score: Powers, beside: Powers, total: Powers, beside_noise: float, df: float, first: int, separation: int,
-    n_peaks: int, n_harmonic_peaks: int, heights: Powers, places: Integers, found: Integers, frequencies: Floats, reaches: Floats,
+    n_peaks: int, n_harmonic_peaks: int, heights: Powers, places: Integers, found: Integers, frequencies: Floats,
+    reaches: Floats,
 ) -> np.int64:  # fmt: skip
     """Fill frequencies and reaches; return how many. The rows of `found` are all peaks, and those with relatives."""
     seeds, parents = found[0], found[1]
