@@ -1,8 +1,8 @@
 """Exact weighted least-squares fits of harmonics at candidate frequencies, compiled.
 
 A model is a set of harmonics of one frequency, the same in every band, each band with its own offset and
-coefficients. Models are prefixes of a few chains of harmonics: one Cholesky factorisation of a chain's normal
-equations gives the reduction of χ² of all its prefixes. The chain 1, 2, 3, … makes the usual truncated Fourier
+coefficients. Models are prefixes of a few chains of harmonics: one elimination of a chain's normal equations gives the
+reduction of χ² of all its prefixes. The chain 1, 2, 3, … makes the usual truncated Fourier
 series. The others begin with even harmonics, that is with a series at half the period, and add the first one or
 two odd ones: a binary whose two minima hardly differ pays for one odd harmonic, not for all of them.
 """
