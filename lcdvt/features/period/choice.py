@@ -218,7 +218,7 @@ def choose_frequency(
     chosen = Choice(frequency, model, bands._replace(w=weights, y=mags))
     if not is_eclipsing:
         return chosen
-    found = find_eclipses(bands, excess, candidates, reaches, baseline, limits, memory, frequency, config.eclipses)
+    found = find_eclipses(bands, excess, (candidates, reaches), baseline, limits, memory, frequency, config.eclipses)
     if found is None or np.any(np.abs(found.frequency / frequency * SAME_PERIOD - 1.0) < 0.01):
         return chosen
     rivals, near = np.array((frequency, found.frequency)), np.full(2, 0.05 / baseline)

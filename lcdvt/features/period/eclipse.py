@@ -102,8 +102,7 @@ class Eclipses(NamedTuple):
 def find_eclipses(
     bands: Bands,
     excess: Floats,
-    candidates: Floats,
-    reaches: Floats,
+    candidates: tuple[Floats, Floats],
     baseline: float,
     limits: tuple[float, float],
     memory: float,
@@ -118,7 +117,7 @@ def find_eclipses(
         The light curves.
     excess
         By how much the faint epochs are fainter than the median, 0 for others, as `faint_excess` fills it.
-    candidates, reaches
+    candidates
         Frequencies, and how far to each side the best one may lie.
     baseline
         Days from the first to the last epoch.
@@ -131,7 +130,7 @@ def find_eclipses(
     config
         When and how eclipses are looked for.
     """
-    frequencies = _around(candidates, reaches, config.step / baseline, limits)
+    frequencies = _around(*candidates, config.step / baseline, limits)
     scores = _scores(bands, excess, frequencies, memory, COARSE)
     best = frequencies[_best_apart(frequencies, scores, config.refined, config.step / baseline)]
     centres = np.append(best, chosen)
