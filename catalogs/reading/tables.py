@@ -57,7 +57,7 @@ def read_table_bytes(survey: Survey, match: Match, content: bytes, name: str) ->
     except InputFileError as error:
         raise InputFileError(f"{name}: {error}") from error
     except Exception as error:  # the libraries raise a dozen kinds for a damaged file
-        raise InputFileError(f"{name} is a damaged {form.type} file: {first_line(error)}") from error
+        raise InputFileError(f"{name} is a damaged {form.type} file ({first_line(error)}): fetch it again.") from error
     return curves_from_table(survey, match, table, name)
 
 
@@ -121,7 +121,7 @@ def parquet_batches(path: Path, form: Format, *, ids_alone: bool = False) -> Ite
             for batch in file.iter_batches(rows, columns=stored_columns(file.schema_arrow, wanted, newest)):
                 yield flattened(pa.Table.from_batches([batch]), wanted, newest)
     except (pa.ArrowException, OSError) as error:
-        raise InputFileError(f"{path} is a damaged parquet file: {first_line(error)}") from error
+        raise InputFileError(f"{path} is a damaged parquet file ({first_line(error)}): fetch it again.") from error
 
 
 def id_strings(form: Format, table: pa.Table, groups: dict[str, str]) -> NDArray[Any]:

@@ -154,6 +154,7 @@ class Desk:
             "dec": star.dec,
             "label": star.label,
             "bands": self.stars.curve(star),
+            "limits": self.stars.limits(star),
             "period": star.period,
             "false_alarm": star.features.get("Period_fap"),
             "amplitude": star.features.get(self.stars.amplitude_column),

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from lcdvt.errors import WorkspaceError
 from lcdvt.features.config import band_column
 from lcdvt.figures.light_curves import band_colours
-from lcdvt.names import BAND, DEC, LABEL, MAG, MAG_ERR, MJD, OBJECT_ID, PERIOD, RA
+from lcdvt.names import BAND, DEC, LABEL, MAG, MAG_ERR, MAG_LIMIT, MJD, OBJECT_ID, PERIOD, RA
 from lcdvt.workspace.folder import PARTS, part_name
 from lcdvt.workspace.objects import PART
 from lcdvt.workspace.survey import StoredSurvey
@@ -51,6 +51,8 @@ class Star:
         Degrees; None where not known.
     epochs
         band, mjd, mag, mag_err.
+    limits
+        band, mjd, mag_limit: when it was looked for and not seen.
     features
         By column; missing ones are left out.
     """
@@ -61,6 +63,7 @@ class Star:
     ra: float | None
     dec: float | None
     epochs: pd.DataFrame
+    limits: pd.DataFrame
     features: Mapping[str, float]
 
     @property
@@ -98,6 +101,8 @@ class SurveyStars:
         part = about[PART]
         epochs = _read(_part_or_all(self.stored.folder.epochs, part), object_id)
         features = _read(_part_or_all(self.stored.folder.features, part), object_id)
+        limits = self.stored.folder.limits / part_name(part)  # a part without any has no file
+        found = _read([str(limits)] if limits.is_file() else [], object_id)
         values = {} if features is None or not features.num_rows else features.drop([OBJECT_ID]).to_pylist()[0]
         return Star(
             object_id=object_id,
@@ -106,6 +111,7 @@ class SurveyStars:
             ra=_finite(about[RA]),
             dec=_finite(about[DEC]),
             epochs=pd.DataFrame(columns=[BAND, MJD, MAG, MAG_ERR]) if epochs is None else epochs.to_pandas(),
+            limits=pd.DataFrame(columns=[BAND, MJD, MAG_LIMIT]) if found is None else found.to_pandas(),
             features={name: float(value) for name, value in values.items() if _finite(value) is not None},
         )
 
@@ -136,6 +142,16 @@ class SurveyStars:
             numbers = {key: epochs[column].round(places).tolist() for key, column, places in columns}
             curves.append({"band": band, "colour": self.colours[band], **numbers})
         return curves
+
+    def limits(self, star: Star) -> list[dict[str, Any]]:
+        """Return the star's upper limits by band, as the page draws them; bands without any are left out."""
+        found = []
+        for band in self.bands:
+            rows = star.limits[star.limits[BAND] == band]
+            if len(rows):
+                dates, mags = rows[MJD].round(6).tolist(), rows[MAG_LIMIT].round(4).tolist()
+                found.append({"band": band, "colour": self.colours[band], "t": dates, "m": mags})
+        return found
 
     def scan(self, star: Star) -> dict[str, Any] | None:
         """Return the periodogram, thinned to what can be seen, and the periods worth trying; None without one."""

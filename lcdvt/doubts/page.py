@@ -7,7 +7,7 @@ import pandas as pd
 
 from lcdvt.doubts.neighbours import SEPARATOR, counted_labels
 from lcdvt.names import LABEL, OBJECT_ID
-from lcdvt.reports.gallery import band_legend, epochs_of, light_curve_card
+from lcdvt.reports.gallery import band_legend, curves_of, light_curve_card
 from lcdvt.reports.page import Part, mark, page, paragraph, scrolling
 from lcdvt.reports.page import facts as list_of_facts
 from lcdvt.reports.stars import FALSE_ALARM, PERIOD, features_of
@@ -66,7 +66,7 @@ def _table(stars: pd.DataFrame) -> str:
 
 def _cards(stars: pd.DataFrame, stored: StoredSurvey) -> str:
     ids = stars[OBJECT_ID].tolist()
-    epochs = epochs_of(stored, ids)
+    curves = curves_of(stored, ids)
     features = features_of(stored, ids, [PERIOD, FALSE_ALARM]).set_index(OBJECT_ID)
     cards = []
     for number, star in enumerate(stars.to_dict(orient="records"), 1):
@@ -76,7 +76,7 @@ def _cards(stars: pd.DataFrame, stored: StoredSurvey) -> str:
             f"nearest {counted_labels(star['neighbour_labels'])}",
         ]
         object_id = star[OBJECT_ID]
-        cards.append(light_curve_card(object_id, said, epochs.get(object_id), features, stored, f"d{number}-"))
+        cards.append(light_curve_card(object_id, said, curves[object_id], features, stored, f"d{number}-"))
     region = '<div class="cards" tabindex="0" role="region" aria-label="Light curves of the most doubtful">'
     return f"{band_legend(stored)}{region}{''.join(cards)}</div>"
 

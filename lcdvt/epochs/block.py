@@ -18,7 +18,7 @@ from lcdvt.catalogs.survey import Survey
 from lcdvt.catalogs.time_system import ANY_DAYS
 from lcdvt.epochs import kernels
 from lcdvt.epochs.fluxes import asinh_magnitudes, fluxes, softenings
-from lcdvt.epochs.limits import UpperLimits, sorted_limits
+from lcdvt.epochs.limits import LIMITS_SCHEMA, UpperLimits, sorted_limits
 from lcdvt.epochs.stored import check_order, checked_numbers, table_metadata
 from lcdvt.errors import WorkspaceError
 from lcdvt.names import BAND, FLUX, FLUX_ERR, MAG, MAG_ERR, MJD, OBJECT_ID, SOURCES_SEPARATOR
@@ -50,6 +50,7 @@ _REASONS: Final = {
     kernels.NO_MAGNITUDE: "flux zero or negative, without a magnitude",
 }
 LIMIT_OF_NOTHING: Final = "upper limit of a dropped object"
+NEVER_SEEN: Final = "no valid epoch"
 
 
 @dataclass
@@ -66,6 +67,8 @@ class EpochBlock:
     err: NDArray[np.float64]
     limits: UpperLimits
     """Kept apart: no rule of cleaning looks at them, and they keep no object that has no epoch."""
+    unseen: pa.Table = field(default_factory=LIMITS_SCHEMA.empty_table)
+    """The limits of objects without an epoch here: other files may have some."""
     dropped_epochs: Counter[str] = field(default_factory=Counter)
     dropped_objects: Counter[str] = field(default_factory=Counter)
     left_out: dict[str, str] = field(default_factory=dict)
@@ -97,10 +100,15 @@ class EpochBlock:
         if filled.all():
             return
         self.dropped_objects[reason] += int(np.count_nonzero(~filled))
-        self.left_out |= {self.objects[number].object_id: reason for number in np.flatnonzero(~filled)}
+        stays = {found.object_id for found, full in zip(self.objects, filled, strict=True) if full}
+        gone = [self.objects[number].object_id for number in np.flatnonzero(~filled)]
+        self.left_out |= {object_id: reason for object_id in gone if object_id not in stays}
         new_index = np.where(filled, np.cumsum(filled) - 1, -1)
         kept_limits = self.limits.of(new_index)
         self.dropped_epochs += Counter({LIMIT_OF_NOTHING: len(self.limits) - len(kept_limits)})
+        ids = [found.object_id for found in self.objects]
+        lost = self.limits.of(np.where(filled, -1, np.arange(len(ids)))).to_arrow(ids, self.bands)
+        self.unseen = pa.concat_tables([self.unseen, lost])
         self.limits = kept_limits
         segments = filled[self.segment_object]
         lengths = np.diff(self.start)[segments]
@@ -190,7 +198,7 @@ def block_from_raw(survey: Survey, curves: RawCurves) -> EpochBlock:
     )
     if survey.keeps_flux:
         _take_as_fluxes(block, survey.flux_zero_point)
-    block.drop_empty_objects("no valid epoch")
+    block.drop_empty_objects(NEVER_SEEN)
     return block
 
 
@@ -213,13 +221,18 @@ def epochs_schema(survey: Survey) -> pa.Schema:
 def _merged_by_id(curves: RawCurves) -> tuple[list[RawObject], NDArray[np.int32]]:
     """Sort objects by id; a star's files of different bands become one object, other repetitions are refused.
 
-    Files of a format that may be `joined` become one object in the same band too.
+    Files of a format that may be `joined` become one object in the same band too. What has upper limits alone stays an
+    object of its own, which has no epoch: whoever puts parts together brings its limits to the star.
     """
+    only_limits = _have_only_limits(curves)
     by_id: dict[str, list[int]] = {}
     for position, found in enumerate(curves.objects):
-        by_id.setdefault(found.object_id, []).append(position)
+        if not only_limits[position]:
+            by_id.setdefault(found.object_id, []).append(position)
     new_index = np.full(len(curves.objects), -1, dtype=np.int32)
-    objects: list[RawObject] = []
+    unseen = np.flatnonzero(only_limits)
+    new_index[unseen] = np.arange(len(unseen))
+    objects = [curves.objects[position] for position in unseen]
     for object_id in sorted(by_id):
         first, *others = by_id[object_id]
         new_index[first] = len(objects)
@@ -240,6 +253,16 @@ def _merged_by_id(curves: RawCurves) -> tuple[list[RawObject], NDArray[np.int32]
                 curves.dropped_objects["read before"] += 1
         objects.append(curves.objects[first]._replace(source=SOURCES_SEPARATOR.join(sources)))
     return objects, new_index
+
+
+def _have_only_limits(curves: RawCurves) -> NDArray[np.bool_]:
+    """Say of each object as read whether it has upper limits and nothing else."""
+    raw, objects = curves.epochs, len(curves.objects)
+    is_limit = np.isposinf(raw.mag)
+    if not is_limit.any():
+        return np.zeros(objects, dtype=bool)
+    limits, others = (np.bincount(raw.object_index[rows], minlength=objects) for rows in (is_limit, ~is_limit))
+    return (limits > 0) & (others == 0)
 
 
 def epochs_metadata(survey: Survey) -> dict[str, str]:

@@ -80,7 +80,9 @@ def period_amplitude_figure(stars: pd.DataFrame, classes: Sequence[str], amplitu
     return figure
 
 
-def folded_figure(epochs: pd.DataFrame, period: float | None, bands: Mapping[str, float]) -> "Figure":
+def folded_figure(
+    epochs: pd.DataFrame, period: float | None, bands: Mapping[str, float], limits: pd.DataFrame | None = None
+) -> "Figure":
     """Draw one star's light curve over two cycles, every band with its errors; unfolded where there is no period.
 
     Parameters
@@ -92,6 +94,8 @@ def folded_figure(epochs: pd.DataFrame, period: float | None, bands: Mapping[str
     bands
         Nanometres of each of the survey's bands, blue to red, by which they are coloured; each is shown about its own
         median.
+    limits
+        The star's upper limits, drawn where the light curve is not folded: as triangles that point down.
     """
     from matplotlib.figure import Figure
 
@@ -99,15 +103,17 @@ def folded_figure(epochs: pd.DataFrame, period: float | None, bands: Mapping[str
         figure = Figure(figsize=CARD_SIZE)
         axes = figure.add_axes((0.2, 0.2, 0.76, 0.76))
         colours = band_colours(bands)
+        middles: dict[str, float] = {}
         for number, band in enumerate(bands):
             curve = epochs[epochs[BAND] == band]
             if curve.empty:
                 continue
             curve = curve.sample(min(len(curve), MOST_EPOCHS), random_state=0)
             time, mag, error = _points(curve, period)
+            middles[band] = float(np.median(mag))
             axes.errorbar(
                 time,
-                mag - np.median(mag),
+                mag - middles[band],
                 yerr=error,
                 linestyle="none",
                 marker=BAND_MARKERS[number % len(BAND_MARKERS)],
@@ -117,6 +123,9 @@ def folded_figure(epochs: pd.DataFrame, period: float | None, bands: Mapping[str
                 alpha=0.75,
                 rasterized=True,
             )
+        if limits is not None and not period:
+            seen = limits[limits[BAND].isin(middles)]  # without an epoch a band has no median to be shown about
+            _draw_limits(axes, seen.assign(**{MAG_LIMIT: seen[MAG_LIMIT] - seen[BAND].map(middles)}), colours)
         axes.invert_yaxis()
         axes.margins(y=0.08)
         axes.set_xlabel("phase" if period else "MJD", fontsize=9, labelpad=2)

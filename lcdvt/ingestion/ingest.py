@@ -17,6 +17,7 @@ from lcdvt.catalogs.reading.files import absolute_name, list_files, printable
 from lcdvt.catalogs.registry import find_survey
 from lcdvt.catalogs.survey import Survey
 from lcdvt.disk.atomic import UNFINISHED_SUFFIX, writable, write_text
+from lcdvt.epochs.block import LIMIT_OF_NOTHING
 from lcdvt.epochs.clean import find_rule
 from lcdvt.errors import InputFileError, LcdvtError
 from lcdvt.features.config import Engine
@@ -34,6 +35,7 @@ from lcdvt.ingestion.piece_table import stars_of_pieces
 from lcdvt.ingestion.repair import Repair
 from lcdvt.ingestion.returning import finish_rewriting, settle
 from lcdvt.ingestion.settings import IngestPlan, checked_name, choose_catalogue, choose_features
+from lcdvt.ingestion.unseen import bring_limits
 from lcdvt.parallel.executors import Workers, run_batches
 from lcdvt.parallel.progress import Progress, silent
 from lcdvt.workspace.folder import PARTS, SurveyFolder, part_name, pieces_folder, workspace_folder
@@ -164,6 +166,8 @@ def ingest(
         finish_rewriting(plan.reading.folder.root, reading)  # what a kill left waiting
         _remove_unfinished(plan.reading.folder, reading)
         repaired = Repair(plan.reading, reading, files).run(workers) if repair else []
+        if repaired:  # what other files had brought is not in a part that was made again
+            bring_limits(plan.reading, reading)
         reading.check_parts(plan.reading.folder.root)
         added = _ingest_new(plan.reading, reading, files, workers, progress, update=update)
         _remove_unfinished(plan.reading.folder, reading)  # a cluster may have made a part twice
@@ -239,6 +243,8 @@ def _ingest_new(
     added = _Added()
     groups, streams = split_streams(plan.survey, files, journal.was_finished)
     if not groups and not streams:
+        if not journal.completed:  # a kill may have come just before this
+            bring_limits(plan, journal)
         return added
     plan.refuse_older_epochs()
     plan.refuse_older_features()
@@ -266,6 +272,7 @@ def _ingest_new(
         if total is not None and added.objects > total:
             total = None  # a file may hold many objects: how many there will be nobody knows
         progress(added.objects, total, f"{len(added.problems)} problems" if added.problems else "")
+    bring_limits(plan, journal)
     return added
 
 
@@ -294,17 +301,22 @@ def list_batches(
 def _why_nothing(totals: dict[str, Any], problems: list[str]) -> str:
     if problems:
         return f"{totals['files_skipped']} files were skipped. First: {problems[0]}"
+    if totals["epochs_read"] and totals["dropped_epochs"] == {LIMIT_OF_NOTHING: totals["epochs_read"]}:
+        return (
+            f"it has {totals['epochs_read']} upper limits of {sum(totals['dropped_objects'].values())} stars and no "
+            "epoch: give it together with the files that have their epochs, or after them."
+        )
     lost = [f"{reason}: {count} epochs" for reason, count in totals["dropped_epochs"].items()]
     lost += [f"{reason}: {count} objects" for reason, count in totals["dropped_objects"].items()]
     return (
         f"{totals['epochs_read']} epochs were read and none is left ({'; '.join(lost)}); "
-        "if that cannot be, check the survey's description."
+        "clean=none keeps what cleaning drops; if the rest cannot be, check the survey's description."
     )
 
 
 def _forget(folder: SurveyFolder) -> None:
     others = (folder.new_features, folder.old_features, folder.replicates, pieces_folder(folder).root)
-    for old in (*part_folders(folder), *others):
+    for old in (*part_folders(folder), folder.unseen, *others):
         shutil.rmtree(old, ignore_errors=True)
     for file in (folder.objects, folder.pieces, folder.survey_toml, folder.summary):
         file.unlink(missing_ok=True)
@@ -314,7 +326,7 @@ def _forget(folder: SurveyFolder) -> None:
 def _remove_unfinished(folder: SurveyFolder, journal: Journal) -> None:
     """Remove what a kill left behind: temporary files, and parts put in place but not yet in the journal."""
     finished = {part_name(record.number) for record in journal.records}
-    for place in (folder.root, *part_folders(folder)):
+    for place in (folder.root, *part_folders(folder), folder.unseen):
         for leftover in place.glob(f".*{UNFINISHED_SUFFIX}"):
             leftover.unlink()
         for part in place.glob(PARTS):

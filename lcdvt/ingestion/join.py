@@ -70,6 +70,7 @@ class Joining:
         """
         stored = [[record.number, record.checksums] for record in self.pieces.records if record.objects]
         content = [self.rule.settings, self.rule.star_names(), stored]
+        content += [record.limits_brought for record in self.pieces.records if record.limits_brought]
         digest = hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=16).hexdigest()
         if (self.journal.settings or {}).get("joined") != digest:
             table = self._piece_table(workers)

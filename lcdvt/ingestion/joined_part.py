@@ -65,7 +65,7 @@ def make_joined_part(plan: IngestPlan, task: JoinTask) -> MadePart:
         dropped_objects={},
     )
     part = MadePart(record, plan.folder, objects[OBJECT_ID].to_pylist(), objects[SOURCE].to_pylist())
-    to_epochs, to_features, to_objects, to_limits = part.staged
+    to_epochs, to_features, to_objects, to_limits, _ = part.staged
     part.write(epochs.replace_schema_metadata(epochs_metadata(plan.survey)), to_epochs)
     part.write(objects, to_objects)
     if limits.num_rows:

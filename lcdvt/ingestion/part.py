@@ -77,9 +77,11 @@ class MadePart:
     def staged(self) -> dict[Path, Path]:
         """Where each file is written, and where it goes when the part is committed."""
         name = part_name(self.record.number)
-        return {
-            place / f".{name}.{self.attempt}{UNFINISHED_SUFFIX}": place / name for place in part_folders(self.folder)
-        }
+        return {self.unfinished(place): place / name for place in (*part_folders(self.folder), self.folder.unseen)}
+
+    def unfinished(self, place: Path) -> Path:
+        """Return the temporary name of the part's file in one of the folders."""
+        return place / f".{part_name(self.record.number)}.{self.attempt}{UNFINISHED_SUFFIX}"
 
     def write(self, table: pa.Table, unfinished: Path) -> None:
         """Write one file of the part under its temporary name, and remember its checksum."""
@@ -106,7 +108,8 @@ class MadePart:
         if not object_ids:
             return
         record, unwanted = self.record, set(object_ids)
-        for unfinished in filter(Path.exists, self.staged):
+        of_objects = [self.unfinished(place) for place in part_folders(self.folder)]
+        for unfinished in filter(Path.exists, of_objects):
             table = pq.read_table(unfinished)
             kept = table.filter(pc.invert(pc.is_in(table[OBJECT_ID], pa.array(sorted(unwanted), pa.string()))))
             if BAND in table.column_names:  # epochs or upper limits
@@ -122,13 +125,14 @@ class MadePart:
         self.object_ids = [object_id for object_id in self.object_ids if object_id not in unwanted]
         record.objects = len(self.object_ids)
         if not self.object_ids:
-            self.discard()
-            record.checksums.clear()
+            for unfinished in of_objects:
+                unfinished.unlink(missing_ok=True)
+                record.checksums.pop(self._name(self.staged[unfinished]), None)
             record.feature_gaps.clear()
 
     def leave_out_limits(self) -> None:
         """Leave out the upper limits: an early version of lcdvt made the part without them, and it is made again."""
-        to_limits = list(self.staged)[-1]
+        to_limits = self.unfinished(self.folder.limits)
         to_limits.unlink(missing_ok=True)
         self.record.checksums.pop(self._name(self.staged[to_limits]), None)
         self.record.limits = 0
@@ -223,10 +227,12 @@ def make_part(plan: IngestPlan, task: PartTask) -> MadePart:
     inputs = (batch.stream[0],) if batch.stream else batch.finished_inputs
     read_files = frozenset(piece.shown for piece in batch.pieces)
     part = MadePart(record, plan.folder, ids, sources, may_grow, inputs, read_files)
+    to_epochs, to_features, to_objects, to_limits, to_unseen = part.staged
+    if block.unseen.num_rows:
+        part.write(block.unseen.replace_schema_metadata(limits_metadata(plan.survey)), to_unseen)
     if not block.objects:
         return part
     epochs = block.to_arrow()
-    to_epochs, to_features, to_objects, to_limits = part.staged
     part.write(epochs.replace_schema_metadata(epochs_metadata(plan.survey)), to_epochs)
     part.write(_objects_table(plan, block, task.number), to_objects)
     if len(block.limits):

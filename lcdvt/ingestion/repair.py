@@ -56,7 +56,8 @@ class Repair:
 
     def _damaged_files(self, record: PartRecord) -> list[str]:
         # Features may have been computed after the ingest, so that the record does not list them.
-        names = {*record.sizes, f"{self.folder.features.name}/{part_name(record.number)}"}
+        # So do limits that other files brought.
+        names = {*record.sizes, f"{self.folder.features.name}/{part_name(record.number)}", self._limits_of(record)}
         known = {name: self.journal.files[name] for name in names if name in self.journal.files}
         return [name for name, written in known.items() if not written.is_whole(self.folder.root / name)]
 
@@ -83,6 +84,8 @@ class Repair:
             if self._limits_of(record) not in self.journal.files:
                 part.leave_out_limits()
             self._refuse_other_content(record, part)
+            if not part.record.limits:  # what other files brought, they bring again
+                (self.folder.root / self._limits_of(record)).unlink(missing_ok=True)
             made = part.commit()
             self.journal.note_files(
                 {name: WrittenFile(size, made.checksums[name]) for name, size in made.sizes.items()}
@@ -113,13 +116,12 @@ class Repair:
         keys = record.finished_inputs if record.stream is None else [record.stream[0]]
         untouched = all(input_key(self.inputs[key[0]]) == list(key[:3]) for key in keys)
         epochs, written = f"{self.folder.epochs.name}/{part_name(record.number)}", self.journal.files
-        same_bytes = all(
-            part.record.checksums.get(name) == written[name].checksum
-            for name in (epochs, self._limits_of(record))
-            if name == epochs or name in written
-        )
         # Stars that were read again since have left the part: the journal counts what is left.
         today = next(each for each in self.journal.records if each.number == record.number)
+        compared = [epochs, self._limits_of(record)] if today.limits == record.limits else [epochs]
+        same_bytes = all(
+            part.record.checksums.get(name) == written[name].checksum for name in compared if name in written
+        )
         if (part.record.objects, part.record.epochs) == (today.objects, today.epochs) and (untouched or same_bytes):
             return
         part.discard()

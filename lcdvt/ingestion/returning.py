@@ -26,7 +26,7 @@ from lcdvt.ingestion.part import MadePart
 from lcdvt.ingestion.settings import IngestPlan
 from lcdvt.names import BAND, DEC, MJD, OBJECT_ID, RA, SOURCE, SOURCES_SEPARATOR, SURVEY_LABEL, n_epochs_column
 from lcdvt.workspace.folder import SurveyFolder, part_name, read_part, write_part
-from lcdvt.workspace.journal import Journal
+from lcdvt.workspace.journal import Journal, PartRecord
 from lcdvt.workspace.objects import objects_folder, part_folders
 
 SAME_DATE_DAYS: Final = 1e-6
@@ -83,7 +83,7 @@ def settle(plan: IngestPlan, part: MadePart, places: dict[str, Place], *, update
     update
         Add the epochs of a band that another file gave already, where their dates are new.
     """
-    to_epochs, _, _, to_limits = part.staged
+    to_epochs, _, _, to_limits, _ = part.staged
     ids = sorted(places)
     new = _rows_by_object(to_epochs, to_limits, ids)
     old: dict[str, StarRows] = {}
@@ -111,7 +111,7 @@ def settle(plan: IngestPlan, part: MadePart, places: dict[str, Place], *, update
 
 def _rows_by_object(epochs: Path, limits: Path, ids: list[str]) -> dict[str, StarRows]:
     of_epochs = _by_object(read_part(epochs), ids)
-    of_limits = _by_object(_limits_in(limits), ids)
+    of_limits = _by_object(limits_in(limits), ids)
     none = LIMITS_SCHEMA.empty_table().to_pandas()
     return {object_id: StarRows(rows, of_limits.get(object_id, none)) for object_id, rows in of_epochs.items()}
 
@@ -121,7 +121,7 @@ def _by_object(table: pa.Table, ids: list[str]) -> dict[str, pd.DataFrame]:
     return {str(object_id): rows.reset_index(drop=True) for object_id, rows in chosen.groupby(OBJECT_ID)}
 
 
-def _limits_in(part: Path) -> pa.Table:
+def limits_in(part: Path) -> pa.Table:
     """Return the upper limits of a part, which may have none."""
     return read_part(part) if part.is_file() else LIMITS_SCHEMA.empty_table()
 
@@ -168,7 +168,7 @@ def _has_date(old: pd.DataFrame, new: pd.DataFrame) -> "pd.Series[bool]":
 
 def _take_over(plan: IngestPlan, part: MadePart, changed: list[Returned]) -> None:
     """Put what the stars consist of into the new part."""
-    to_epochs, to_features, to_objects, to_limits = part.staged
+    to_epochs, to_features, to_objects, to_limits, _ = part.staged
     ids = [star.object_id for star in changed]
     frames = [star.rows.epochs for star in changed if star.rows is not None]
     if plan.survey.keeps_flux:
@@ -178,7 +178,7 @@ def _take_over(plan: IngestPlan, part: MadePart, changed: list[Returned]) -> Non
     part.write(epochs.replace_schema_metadata(epochs_metadata(plan.survey)), to_epochs)
     part.write(_objects(plan, part, changed), to_objects)
     frames = [star.rows.limits for star in changed if star.rows is not None]
-    limits = _with_changed(_limits_in(to_limits), ids, frames, LIMITS_SCHEMA)
+    limits = _with_changed(limits_in(to_limits), ids, frames, LIMITS_SCHEMA)
     part.record.limits = limits.num_rows
     if limits.num_rows or to_limits.is_file():
         part.write(limits.replace_schema_metadata(limits_metadata(plan.survey)), to_limits)
@@ -198,7 +198,7 @@ def _with_changed(stored: pa.Table, ids: list[str], frames: list[pd.DataFrame], 
 
 def _objects(plan: IngestPlan, part: MadePart, changed: list[Returned]) -> pa.Table:
     """Return the part's objects: what the old and the new reading of a star say of it, the new one first."""
-    to_objects = list(part.staged)[2]
+    to_objects = part.unfinished(objects_folder(plan.folder))
     stored = pq.read_table(to_objects)
     objects = stored.to_pandas().set_index(OBJECT_ID)
     for star in changed:
@@ -230,12 +230,27 @@ def _rewrite_old_parts(folder: SurveyFolder, part: MadePart, changed: list[Retur
                 continue
             table = read_part(final)
             kept = table.filter(pc.invert(pc.is_in(table[OBJECT_ID], pa.array(gone, pa.string()))))
-            waiting = place / f".{final.name}.{part.attempt}{UNFINISHED_SUFFIX}"
-            written = write_part(kept.replace_schema_metadata(table.schema.metadata), waiting)
-            with waiting.open("rb") as file:
-                os.fsync(file.fileno())  # it takes the place of a file that is safe on the disk
-            name, stays = (str(path.relative_to(folder.root)) for path in (final, waiting))
-            part.record.rewritten[name] = [waiting.stat().st_size, written, stays]
+            rewrite(folder, part.record, kept.replace_schema_metadata(table.schema.metadata), final, part.attempt)
+
+
+def rewrite(folder: SurveyFolder, record: PartRecord, table: pa.Table, final: Path, attempt: str) -> None:
+    """Write a file of an older part again, under a temporary name that the record tells.
+
+    Parameters
+    ----------
+    folder, record
+        The survey, and what the journal will say.
+    table, final
+        What the file is to hold, and the file.
+    attempt
+        What tells the temporary names of two attempts apart.
+    """
+    waiting = final.parent / f".{final.name}.{attempt}{UNFINISHED_SUFFIX}"
+    written = write_part(table, waiting)
+    with waiting.open("rb") as file:
+        os.fsync(file.fileno())  # it takes the place of a file that is safe on the disk
+    name, stays = (str(path.relative_to(folder.root)) for path in (final, waiting))
+    record.rewritten[name] = [waiting.stat().st_size, written, stays]
 
 
 def finish_rewriting(root: Path, journal: Journal) -> None:

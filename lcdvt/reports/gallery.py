@@ -1,5 +1,6 @@
 """Folded light curves of each predicted class: those the model is surest of, and those it is least sure of."""
 
+from dataclasses import dataclass
 from typing import Final
 
 import pandas as pd
@@ -21,6 +22,10 @@ PER_CLASS: Final = 3
 """Fits beside each other on a desk's screen."""
 DOUBTFUL_PERIOD: Final = 0.01
 """False-alarm value above which a period is called doubtful."""
+WHAT_LIMITS_ARE: Final = (
+    "Triangles that point down are upper limits: the star was looked for, and was fainter than that; they are drawn "
+    "where a light curve is not folded."
+)
 
 
 def gallery(run: RunMaterial, predicted: PredictedStars | None, prefix: str) -> str:
@@ -33,7 +38,7 @@ def gallery(run: RunMaterial, predicted: PredictedStars | None, prefix: str) -> 
     chosen = [frame[OBJECT_ID] for group in (predicted.certain, predicted.doubtful) for frame in group.values()]
     ids = pd.concat(chosen).tolist() if chosen else []
     try:
-        epochs = epochs_of(stored, ids)
+        curves = curves_of(stored, ids)
         features = features_of(stored, ids, [PERIOD, FALSE_ALARM]).set_index(OBJECT_ID)
     except (LcdvtError, OSError, ValueError, KeyError) as error:
         return missing(f"The light curves of {run.target} cannot be read: {first_line(error)}")
@@ -41,6 +46,7 @@ def gallery(run: RunMaterial, predicted: PredictedStars | None, prefix: str) -> 
         paragraph(
             f"Epochs of {run.target}, folded at the period found, each band about its own median (at most "
             f"{MOST_EPOCHS} epochs of a band). Certain: lowest entropy of the class probabilities."
+            + (f" {WHAT_LIMITS_ARE}" if any(curve.limits is not None for curve in curves.values()) else "")
         ),
         band_legend(stored),
     ]
@@ -56,7 +62,7 @@ def gallery(run: RunMaterial, predicted: PredictedStars | None, prefix: str) -> 
             cards = []
             for _, star in stars.iterrows():
                 number += 1
-                cards.append(_card(star, epochs, features, stored, f"{prefix}{number}-"))
+                cards.append(_card(star, curves[str(star[OBJECT_ID])], features, stored, f"{prefix}{number}-"))
             label = f"{title} {name}"
             pieces.append(
                 f'<h5>{title}</h5><div class="cards" tabindex="0" role="region" aria-label="{html(label)}">'
@@ -65,15 +71,25 @@ def gallery(run: RunMaterial, predicted: PredictedStars | None, prefix: str) -> 
     return "\n".join(pieces)
 
 
-def epochs_of(stored: StoredSurvey, ids: list[str]) -> dict[str, pd.DataFrame]:
-    """Return the epochs of some stars by their ids; a star without any has no entry."""
-    found = stored.epochs.to_table(filter=pc.field(OBJECT_ID).isin(pa.array(ids, type=pa.string()))).to_pandas()
-    return {str(name): curve for name, curve in found.groupby(OBJECT_ID)}
+@dataclass(frozen=True)
+class DrawnCurve:
+    """What is drawn of a star: its epochs and its upper limits, either of them None where there are none."""
+
+    epochs: pd.DataFrame | None
+    limits: pd.DataFrame | None = None
 
 
-def _card(
-    star: pd.Series, epochs: dict[str, pd.DataFrame], features: pd.DataFrame, stored: StoredSurvey, prefix: str
-) -> str:
+def curves_of(stored: StoredSurvey, ids: list[str]) -> dict[str, DrawnCurve]:
+    """Return what is drawn of some stars by their ids."""
+    wanted = pc.field(OBJECT_ID).isin(pa.array(ids, type=pa.string()))
+    epochs, limits = (
+        {str(name): rows for name, rows in table.to_table(filter=wanted).to_pandas().groupby(OBJECT_ID)}
+        for table in (stored.epochs, stored.limits)
+    )
+    return {name: DrawnCurve(epochs.get(name), limits.get(name)) for name in ids}
+
+
+def _card(star: pd.Series, curve: DrawnCurve, features: pd.DataFrame, stored: StoredSurvey, prefix: str) -> str:
     object_id, predicted = str(star[OBJECT_ID]), str(star[PREDICTED])
     probability = f"{predicted} {100 * star[probability_column(predicted)]:.0f} %"
     said = [probability]
@@ -82,7 +98,7 @@ def _card(
     if not pd.isna(star[LABEL]):
         verdict = "label used in training" if star[IN_DRAW] else f"label {star[LABEL]}"
         said.append(verdict if star[IN_DRAW] or star[LABEL] == predicted else f"{verdict} ✗")
-    return light_curve_card(object_id, said, epochs.get(object_id), features, stored, prefix)
+    return light_curve_card(object_id, said, curve, features, stored, prefix)
 
 
 def band_legend(stored: StoredSurvey) -> str:
@@ -97,7 +113,7 @@ def band_legend(stored: StoredSurvey) -> str:
 def light_curve_card(
     object_id: str,
     said: list[str],
-    curve: pd.DataFrame | None,
+    curve: DrawnCurve,
     features: pd.DataFrame,
     stored: StoredSurvey,
     prefix: str,
@@ -111,7 +127,7 @@ def light_curve_card(
     said
         The most important first, which also describes the drawing to those who cannot see it.
     curve
-        The star's epochs; None where there are none.
+        The star's epochs and upper limits.
     features
         `PERIOD` and `FALSE_ALARM` by object id, as far as they are known.
     stored
@@ -126,12 +142,17 @@ def light_curve_card(
         false_alarm = float(known.get(FALSE_ALARM, float("nan")))
         doubt = f", doubtful (false alarm {false_alarm:.1g})" if false_alarm > DOUBTFUL_PERIOD else ""
         lines.append(f"period {period:.5g} d{doubt}")
+    if curve.limits is not None:
+        lines.append(f"{len(curve.limits)} upper limit{'s' if len(curve.limits) > 1 else ''}")
     caption = f"<figcaption><b>{html(object_id)}</b><br>{html(' · '.join(lines))}</figcaption>"
-    if curve is None:
+    epochs = curve.epochs
+    if epochs is None:
         return f"<figure>{missing('no epochs in the workspace')}{caption}</figure>"
     folded = f"folded at {period:.5g} days" if period > 0 else "not folded"
     alt = f"Light curve of {object_id}, {folded}: {said[0]}."
     drawing = draw_svg(
-        lambda: folded_figure(curve, period if period > 0 else None, stored.survey.nanometres), alt, prefix
+        lambda: folded_figure(epochs, period if period > 0 else None, stored.survey.nanometres, curve.limits),
+        alt,
+        prefix,
     )
     return f"<figure>{drawing}{caption}</figure>"

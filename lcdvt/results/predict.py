@@ -10,6 +10,9 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as pds
 import torch
 
 from lcdvt.disk.atomic import write_atomically
@@ -209,7 +212,7 @@ def _left_out(stored: StoredSurvey) -> Iterator[dict[str, str]]:
     """Yield what cleaning dropped, and why; of a joined survey light curves, by their own ids.
 
     Which star such a light curve would have been a piece of is not known, but where a table names its star and that
-    star is there, nothing is missing.
+    star is there, nothing is missing. Nor is it where another file has epochs of the same star.
     """
     joined = stored.folder.pieces.is_file()
     folder = pieces_folder(stored.folder) if joined else stored.folder
@@ -222,6 +225,10 @@ def _left_out(stored: StoredSurvey) -> Iterator[dict[str, str]]:
             found = {
                 name: why for name, why in record.left_out.items() if name not in there and names.get(name) not in there
             }
+            if found and not joined:
+                ids = pc.field(OBJECT_ID).isin(pa.array(list(found), pa.string()))
+                stays = pds.dataset(stored.folder.objects, format="parquet").to_table([OBJECT_ID], filter=ids)
+                found = {name: why for name, why in found.items() if name not in set(stays[OBJECT_ID].to_pylist())}
             if found:
                 yield found
 

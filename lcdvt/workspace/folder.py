@@ -50,6 +50,11 @@ class SurveyFolder:
         return self.root / "limits"
 
     @property
+    def unseen(self) -> Path:
+        """The folder of upper limits, part by part, of objects that have no epoch in the files of the part."""
+        return self.progress / "unseen"
+
+    @property
     def features(self) -> Path:
         """The folder of feature parts."""
         return self.root / "features"

@@ -73,6 +73,8 @@ class PartRecord:
     """
     limits: int = 0
     """How many upper limits are kept, apart from the epochs."""
+    limits_brought: dict[str, int] = field(default_factory=dict)
+    """How many upper limits each older part has more than before: they are of its stars, and lay in other files."""
     rewritten: dict[str, list[Any]] = field(default_factory=dict)
     """Files of older parts without what left them: size, checksum, and the name under which each waits."""
 
@@ -302,7 +304,7 @@ class Journal:
             sums: Counter[str] = Counter()
             for record in self.records:
                 sums.update(getattr(record, key))
-            totals[key] = dict(sorted(sums.items()))
+            totals[key] = {name: count for name, count in sorted(sums.items()) if count}
         return totals
 
 
@@ -390,6 +392,9 @@ class _EarlierRecords:
                 earlier.epochs -= epochs
                 earlier.limits -= limits
                 earlier.dropped_epochs[REPLACED] = earlier.dropped_epochs.get(REPLACED, 0) + epochs + limits
+        for number, limits in record.limits_brought.items():
+            if (earlier := self._by_number.get(number)) is not None:
+                earlier.limits += limits
         if not record.read_again:
             return
         read_again = set(record.read_again)

@@ -496,15 +496,15 @@ LIMITS = {sky_patrol_1_rows: sky_patrol_1_limits, neowise_rows: neowise_limits}
 """The surveys whose files have upper limits; in the others none may be found."""
 
 REFUSED = {
-    "gaia_dr3/repackaged/c180-34-gdr3.dat": r"is from no survey known here",
+    "gaia_dr3/repackaged/c180-34-gdr3.dat": r"is from no survey known here: describe it \(`lcdvt surveys new",
     "lsst/10_0_alert.json": r"has the flux of the difference image alone",
     "lsst/10_0_fakeAlert.avro": r"some rows have no id",
     "lsst/11_0_fakeAlert.avro": r"some rows have no id",
     "lsst/7_4_fakeAlert.avro": r"has the flux of the difference image alone",
     "lsst/latest.txt": r"is from no survey known here",
     "ogle/README.txt": r"is from no survey known here",
-    "tess_kepler/test-lc-tess-pimen-corrupted.fits": r"corrupted\.fits is a damaged fits file",
-    "ztf/alerce/30_sne_non_detections.csv": r"none is left \(upper limit of a dropped object: 635 epochs; no",
+    "tess_kepler/test-lc-tess-pimen-corrupted.fits": r"corrupted\.fits is a damaged fits file .+ fetch it again",
+    "ztf/alerce/30_sne_non_detections.csv": r"it has 635 upper limits of 30 stars and no epoch: give it together",
 }
 """What is no light curve of a star, or none that can be known from the file."""
 
@@ -689,8 +689,7 @@ PERIODS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PERIODS)
 def test_known_periods_come_out(name, today, workspace):
-    options = {"survey": "ogle"} if name == "ogle" else {}  # its folder has a README, which is of no survey
-    found = lcdvt.ingest(today / name, jobs=1, **options)
+    found = lcdvt.ingest(today / name, jobs=1)
     periods = lcdvt.open_survey(found.name).features().set_index("object_id")["Period"]
     for star, expected in PERIODS[name].items():
         ratio = periods[star] / expected
@@ -765,3 +764,21 @@ def test_a_file_without_a_known_format_is_described_from_itself_alone(name, toda
 
 def test_what_cannot_be_guessed_is_really_in_the_lists(today):
     assert all(any(name.startswith(start) for name in READ) for start in (*NOT_GUESSED, *ID_NOT_GUESSED))
+
+
+def test_alerce_non_detections_go_to_the_stars_of_another_file(today, workspace, tmp_path):
+    file = today / "ztf/alerce/30_sne_non_detections.csv"
+    with file.open(newline="") as rows:
+        limits = [(row["jd"], row["diffmaglim"]) for row in csv.DictReader(rows) if row["objectId"] == "ZTF18ablhqle"]
+    seen = [f"ZTF18ablhqle,{58300 + day},1,{18 + day % 3 / 10},0.05,200.0,30.0" for day in range(20)]
+    header = "oid,mjd,fid,magpsf_corr,sigmapsf_corr_ext,ra,dec"
+    (tmp_path / "detections.csv").write_text("\n".join([header, *seen, ""]))
+    result = lcdvt.ingest(tmp_path / "detections.csv", file, features="none", jobs=1)
+    assert result.new_objects == 1
+    assert result.totals["limits"] == len(set(limits)) > 10
+    assert result.totals["dropped_epochs"] == {"upper limit of a dropped object": 635 - len(limits)}
+    kept = lcdvt.open_survey("ztf-alerts").light_curve("ZTF18ablhqle").limits
+    assert sorted(kept["mag_limit"]) == sorted(float(limit) for _, limit in limits)
+    # each limit has the date of the middle of a 30 s exposure, as far as it is known where the star is
+    dates = sorted(float(jd) - 2400000.5 for jd, _ in limits)
+    assert max(abs(a - b) for a, b in zip(sorted(kept["mjd"]), dates, strict=True)) < 0.01

@@ -5,6 +5,7 @@ import shutil
 import time
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from helpers.desks import served
 from helpers.headless_browser import Browser, find_browser, headless_browser
@@ -218,7 +219,7 @@ def test_two_hundred_thousand_epochs_are_drawn(browser, desk):
         import(new URL('star.js', location)).then(({ StarPage }) => {
           const t = Array.from({ length: 200000 }, (_, i) => 50000 + i / 100);
           const band = { band: 'g', colour: '#008899', t, m: t.map(Math.sin), e: t.map(() => 0.1) };
-          const star = { id: 'dense', bands: [band], period: 6.28, ra: null, dec: null };
+          const star = { id: 'dense', bands: [band], limits: [], period: 6.28, ra: null, dec: null };
           const page = new StarPage({ desk: { classes: [], queue: [] }, maps: null }, star);
           document.querySelector('main').replaceChildren(page.element);
           page.paint();
@@ -244,3 +245,86 @@ def test_epochs_before_day_zero_fill_both_cycles(browser, desk):
         })
         """
         assert browser.evaluate(right_half) > 100
+
+
+def test_upper_limits_are_drawn_and_told(browser, data):
+    objects = pd.read_parquet(data / "new" / "objects.parquet", columns=["object_id", "part"])
+    star, part = objects.iloc[0]
+    epochs = pd.read_parquet(data / "new" / "epochs" / f"part-{part:05d}.parquet").query("object_id == @star")
+    rows = epochs.iloc[:3][["object_id", "band", "mjd"]].assign(mag_limit=epochs["mag"].max() + 0.5)
+    (data / "new" / "limits").mkdir()
+    rows.to_parquet(data / "new" / "limits" / f"part-{part:05d}.parquet")
+    with served(Desk.of_run("run", who="ann", n=4, unlabelled=False, data=data)) as server:
+        look(browser, f"{server.address}#star={star}")
+        told = browser.evaluate("document.querySelector('#unseen').textContent")
+        assert told.startswith("▽ looked for and not seen, 3 times: fainter than this"), told
+        lowest = """
+        import(new URL('charts.js', location)).then(({ drawn }) => {
+          const { layers, y } = drawn.get(document.querySelector('canvas.raw'));
+          const [limits] = layers.filter(layer => layer.hollow);
+          const faintest = Math.max(...layers.filter(layer => !layer.hollow).flatMap(layer => [...layer.y]));
+          return [limits.x.length, limits.y[0] > faintest, y.high > limits.y[0]];
+        })
+        """
+        assert browser.evaluate(lowest) == [3, True, True]
+        without = next(each for each in objects["object_id"] if each != star)
+        browser.evaluate(f"location.hash = 'star=' + {json.dumps(without)}")
+        browser.wait_until(is_shown(without))
+        assert browser.evaluate("document.querySelector('#unseen')") is None
+
+
+def test_drawings_of_stars_that_are_gone_are_let_go_of(browser, desk):
+    with served(desk) as server:
+        for star in look(browser, server.address):
+            browser.evaluate(f"location.hash = 'star=' + {json.dumps(star)}")
+            browser.wait_until(is_shown(star))
+            browser.wait_until("!!document.querySelector('.neighbours figure')")
+        charts = "import(`${location.pathname}charts.js`)"
+        gone = f"{charts}.then(({{ drawn }}) => [...drawn.keys()].filter(each => !each.isConnected))"
+        assert browser.evaluate(f"{gone}.then(found => found.length)") == 0
+
+
+def test_however_many_keys_wait_one_clock_runs(browser, desk):
+    with served(desk) as server:
+        look(browser, server.address)
+        clocks = """
+        import(new URL('server.js', location)).then(async ({ Outbox }) => {
+          const running = new Set();
+          const [set, clear, ask] = [window.setTimeout, window.clearTimeout, window.fetch];
+          window.setTimeout = (...given) => { const id = set(...given); running.add(id); return id; };
+          window.clearTimeout = id => { running.delete(id); clear(id); };
+          window.fetch = () => Promise.reject(new Error('gone'));
+          const outbox = new Outbox('nobody', { saved() {}, refused() {}, waiting() {} });
+          for (let i = 0; i < 5; i++) await outbox.add('answer', { star: 'a' });
+          const found = [outbox.records.length, running.size];
+          for (const id of running) clear(id);
+          for (const name of Object.keys(localStorage)) if (name.includes(':nobody:')) localStorage.removeItem(name);
+          Object.assign(window, { setTimeout: set, clearTimeout: clear, fetch: ask });
+          return found;
+        })
+        """
+        assert browser.evaluate(clocks) == [5, 1]
+
+
+def test_a_key_pressed_while_the_desk_is_asked_again_is_not_forgotten(browser, desk):
+    answered = "document.querySelectorAll('.queue button[aria-label*=\",\"]').length"
+    with served(desk) as server:
+        look(browser, server.address)
+        browser.evaluate("""
+        (() => {
+          const ask = window.fetch;
+          window.fetch = async (path, ...rest) => {
+            const found = await ask(path, ...rest);
+            if (path !== 'api/desk') return found;
+            await new Promise(resolve => { setTimeout(resolve, 300); });
+            window.late = true;
+            return found;
+          };
+        })()
+        """)
+        browser.evaluate(LOOK_AGAIN)
+        time.sleep(0.1)
+        browser.press("u")
+        browser.wait_until("window.late")
+        time.sleep(MOMENT)
+        assert browser.evaluate(answered) == 1

@@ -267,6 +267,7 @@ def test_the_star_is_shown_as_the_workspace_has_it(data, client):
     shown, around = client.get("star", id=star), client.get("around", id=star)
     kept = lcdvt.open_survey("new", data).light_curve(star)
     assert sum(len(band["t"]) for band in shown["bands"]) == len(kept)
+    assert shown["limits"] == []
     assert shown["period"] == kept.period
     assert sum(shown["opinion"]["probability"].values()) == pytest.approx(1, abs=1e-3)
     assert len(around["members"]) == len(shown["opinion"]["probability"])

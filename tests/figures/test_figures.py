@@ -108,6 +108,18 @@ def test_without_a_period_the_dates_are_shown_and_long_curves_are_thinned():
     assert len(axes.containers[0].lines[0].get_xdata()) == MOST_EPOCHS
 
 
+def test_upper_limits_stand_where_the_light_curve_is_not_folded():
+    epochs = star(40, 3.7).query("band == 'B'")
+    limits = pd.DataFrame({"band": ["B", "B", "R"], "mjd": [10.0, 20.0, 30.0], "mag_limit": [21.0, 22.0, 23.0]})
+    axes = folded_figure(epochs, None, BANDS, limits).axes[0]
+    (drawn,) = [line for line in axes.lines if line.get_marker() == "v"]
+    np.testing.assert_allclose(
+        drawn.get_xydata(), [(10.0, 21.0 - epochs["mag"].median()), (20.0, 22.0 - epochs["mag"].median())]
+    )
+    assert drawn.get_color() == band_colours(BANDS)["B"]
+    assert not [line for line in folded_figure(epochs, 3.7, BANDS, limits).axes[0].lines if line.get_marker() == "v"]
+
+
 def test_each_class_has_its_own_colour_however_many_there_are():
     names = [f"class {number}" for number in range(20)]
     colours = class_colours(names)

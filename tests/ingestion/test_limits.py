@@ -413,3 +413,94 @@ def test_a_column_of_limits_in_a_table(tmp_path, workspace):
     result = ingest(tmp_path / "star.parquet", survey=tmp_path / "fluxes.toml")
     assert stored("fluxes") == {("star", "g"): [(58011.0, 18.0)]}
     assert (result.totals["epochs"], result.totals["dropped_epochs"]) == (10, {"missing value or sentinel": 1})
+
+
+def write_unseen(folder: Path, name: str, limits: int = 4, band: str = "g") -> Path:
+    """Write a star's file that has nothing but limits, on days that no other file has."""
+    path = write_star(folder, name, epochs=0, limits=limits, band=band)
+    path.write_text(path.read_text().replace(f"{FIRST_DAY:.0f}"[:4], "2459"))
+    return path
+
+
+def with_unseen(seen: Limits, *files: Path) -> Limits:
+    """Return the limits of both."""
+    for key, limits in counted(*files).items():
+        seen = seen | {key: sorted(seen.get(key, []) + limits)}
+    return seen
+
+
+@pytest.mark.parametrize("smallest_batch", [2, 1000])
+def test_limits_in_a_file_of_their_own_go_to_the_star(raw, workspace, tmp_path, monkeypatch, smallest_batch):
+    """Before or after the star's epochs in the same ingest, in one batch or in several, or of a star known already."""
+    monkeypatch.setattr(batches, "SMALLEST_BATCH", smallest_batch)
+    files = [write_unseen(tmp_path / where / "alone", name) for where, name in (("a", "star01"), ("z", "star04"))]
+    write_unseen(tmp_path / "z", "never")
+    result = ingest(tmp_path / "a", raw, tmp_path / "z")
+    assert result.problems == []
+    expected = with_unseen(counted(*raw.iterdir()), *files)
+    same_limits(stored(), expected)
+    assert result.totals["limits"] == sum(map(len, expected.values()))
+    assert result.totals["dropped_epochs"] == {"upper limit of a dropped object": 4}, "nobody has seen that star"
+    later = write_unseen(tmp_path / "later", "star05")
+    assert ingest(tmp_path / "later").totals["limits"] == result.totals["limits"] + 4
+    expected = with_unseen(expected, later)
+    same_limits(stored(), expected)
+    assert lcdvt.verify("asassn")[0].is_sound, lcdvt.verify("asassn")[0].findings
+
+    write_star(raw, "star01", epochs=50, limits=1)  # its epochs are read again, and it moves to another part
+    write_star(raw, "never", epochs=50, limits=0)  # it is seen at last
+    totals = ingest(raw).totals
+    same_limits(stored(), with_unseen(counted(*raw.iterdir()), *files, later, tmp_path / "z" / "never.csv"))
+    assert totals["limits"] == lcdvt.open_survey("asassn").limits.count_rows()
+    assert totals["epochs_read"] == totals["epochs"] + totals["limits"] + sum(totals["dropped_epochs"].values())
+    assert lcdvt.verify("asassn")[0].is_sound, lcdvt.verify("asassn")[0].findings
+    assert ingest(raw).nothing_new
+
+
+def test_a_file_of_limits_alone_says_what_it_lacks(workspace, tmp_path):
+    file = write_unseen(tmp_path / "alone", "star01")
+    with pytest.raises(lcdvt.LcdvtError, match="4 upper limits of 1 stars and no epoch: give it together with"):
+        ingest(file)
+
+
+@pytest.mark.parametrize("damage", [cut, flip, Path.unlink])
+def test_limits_that_another_file_brought_are_repaired(raw, workspace, tmp_path, damage):
+    for star in range(30):
+        write_star(raw, f"star{star:02d}", limits=0)
+    file = write_unseen(tmp_path / "alone", "star01")
+    totals = ingest(raw, tmp_path / "alone").totals
+    for place in (workspace / "asassn" / "limits", workspace / "asassn" / ".ingest" / "unseen"):
+        (part,) = place.glob("*.parquet")
+        damage(part)
+        assert not lcdvt.verify("asassn")[0].is_sound
+        assert ingest(raw, tmp_path / "alone", repair=True).totals == totals
+        same_limits(stored(), counted(file))
+        assert lcdvt.verify("asassn")[0].is_sound, lcdvt.verify("asassn")[0].findings
+
+
+def test_killed_at_any_step_limits_of_another_file_are_brought(raw, tmp_path):
+    data, whole = tmp_path / "data", tmp_path / "whole"
+    file = write_unseen(tmp_path / "alone", "star01")
+    work = partial(ingest, tmp_path / "alone", raw, data=data)
+    steps = in_fork(data, work).steps
+    data.rename(whole)
+    same_limits(stored(data=whole), with_unseen(counted(*raw.iterdir()), file))
+    for step in range(steps - 12, steps):
+        assert in_fork(data, work, kill_at=step).was_killed
+        in_fork(data, work)
+        same_tables(data, whole)
+        assert all(check.is_sound for check in lcdvt.verify(data=data)), step
+        shutil.rmtree(data)
+
+
+def test_joined_stars_get_the_limits_of_files_without_epochs(raw, workspace, tmp_path):
+    (tmp_path / "names.csv").write_text("id,star\nstar01,one star\nstar02,one star\n")
+    ingest(raw, join_ids=tmp_path / "names.csv")
+    file = write_unseen(tmp_path / "alone", "star02")
+    ingest(tmp_path / "alone")
+    (limits,) = counted(file).values()
+    shift = pq.read_table(workspace / "asassn" / "pieces.parquet").to_pandas().set_index("piece")["offset"]["star02"]
+    of_star = stored()["one star", "g"]
+    for mjd, limit in limits:
+        assert any(abs(mjd - a) < 1e-9 and abs(limit + shift - b) < 1e-9 for a, b in of_star)
+    assert lcdvt.verify("asassn")[0].is_sound, lcdvt.verify("asassn")[0].findings

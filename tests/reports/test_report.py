@@ -16,6 +16,7 @@ from lcdvt.errors import LcdvtError
 from lcdvt.evaluate import pooled_reliability, reliability
 from lcdvt.names import OBJECT_ID
 from lcdvt.reports import predictions
+from lcdvt.reports.gallery import curves_of, light_curve_card
 from lcdvt.reports.label_curves import label_fractions
 from lcdvt.reports.material import read_material
 from lcdvt.reports.predictions import read_predictions
@@ -159,6 +160,23 @@ def test_settings_seeds_citations_and_version_are_told(one, data):
     assert citation
     assert facts["new"] == citation
     assert "1812.03123" in facts["method"]
+
+
+def test_upper_limits_are_drawn_and_counted(copied):
+    stored = lcdvt.open_survey("new", copied)
+    seen, unseen = stored.objects()["object_id"][:2]
+    table = pd.DataFrame({"object_id": unseen, "band": stored.survey.bands[0], "mjd": [1.0, 2.0], "mag_limit": 30.0})
+    stored.folder.limits.mkdir()
+    table.to_parquet(stored.folder.limits / "part-00000.parquet")
+    stored = lcdvt.open_survey("new", copied)
+    curves = curves_of(stored, [seen, unseen])
+    without, with_limits = (
+        light_curve_card(star, ["CEP 90 %"], curves[star], pd.DataFrame(), stored, "x-") for star in (seen, unseen)
+    )
+    assert "2 upper limits" in with_limits
+    assert "upper limit" not in without
+    bare = light_curve_card(unseen, ["CEP 90 %"], replace(curves[unseen], limits=None), pd.DataFrame(), stored, "x-")
+    assert with_limits.partition("<figcaption>")[0] != bare.partition("<figcaption>")[0], "they are drawn, too"
 
 
 def test_a_survey_that_is_gone_is_a_sentence(copied, tmp_path):

@@ -1,7 +1,8 @@
 // Small charts on canvas: points with error bars, lines, axes with round numbers. Sharp on any screen, in the page's ink.
 
 const MARKERS = ["circle", "square", "up", "diamond", "down"];
-const drawn = new Map(); // canvas -> how to draw it again
+const DOWN = MARKERS.indexOf("down");
+export const drawn = new Map(); // canvas -> how to draw it again
 const EDGE = 10; // pixels to the right of the box
 const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
 
@@ -10,15 +11,14 @@ export function ink(name) {
 }
 
 export function draw(canvas, spec) {
+  // what pages that are gone had drawn is let go of, or a day's stars would fill the browser's memory
+  for (const each of drawn.keys()) if (!each.isConnected) drawn.delete(each);
   drawn.set(canvas, spec);
   paint(canvas, spec);
 }
 
 function repaint() {
-  for (const [canvas, spec] of drawn) {
-    if (canvas.isConnected) paint(canvas, spec);
-    else drawn.delete(canvas);
-  }
+  for (const [canvas, spec] of drawn) paint(canvas, spec);
 }
 let waiting = 0;
 addEventListener("resize", () => {
@@ -165,7 +165,7 @@ function line(pen, ax, ay, bx, by, alpha) {
 
 const LAYERS = {
   // x, y, error (may be missing), colour, size, marker number
-  points(pen, { x, y, error, colour, size = 3, marker = 0, alpha = 0.85 }, px, py) {
+  points(pen, { x, y, error, colour, size = 3, marker = 0, alpha = 0.85, hollow = false }, px, py) {
     pen.fillStyle = pen.strokeStyle = colour;
     if (error) {
       pen.globalAlpha = alpha * 0.45;
@@ -182,7 +182,8 @@ const LAYERS = {
     pen.beginPath();
     const shape = MARKERS[marker % MARKERS.length];
     for (let i = 0; i < x.length; i++) mark(pen, shape, px(x[i]), py(y[i]), size);
-    pen.fill();
+    if (hollow) pen.stroke();
+    else pen.fill();
     pen.globalAlpha = 1;
   },
   line(pen, { x, y, colour, width = 1.2 }, px, py) {
@@ -269,16 +270,18 @@ function magnitudes(bands, offsets) {
   return extent(values, 0.002);
 }
 
-export function rawCurve(canvas, bands) {
-  const times = bands.flatMap(band => band.t);
-  const count = times.length;
-  const none = bands.map(() => 0);
+// Against time; upper limits are hollow triangles that point to where the star must have been.
+export function rawCurve(canvas, bands, limits = []) {
+  const all = [...bands, ...limits];
+  const times = all.flatMap(band => band.t);
+  const size = pointSize(times.length, 2.6);
   draw(canvas, {
     x: new Axis(...extent(times), { name: "MJD (days)", margin: 0.02 }),
-    y: new Axis(...magnitudes(bands, none), { invert: true, name: "magnitude", margin: 0.1 }),
-    layers: bands.map((band, marker) => ({
-      kind: "points", x: band.t, y: band.m, error: band.e, colour: band.colour, marker, size: pointSize(count, 2.6),
-    })),
+    y: new Axis(...magnitudes(all, all.map(() => 0)), { invert: true, name: "magnitude", margin: 0.1 }),
+    layers: [
+      ...limits.map(band => ({ kind: "points", x: band.t, y: band.m, colour: band.colour, marker: DOWN, hollow: true, size: Math.max(2.2, size), alpha: 0.55 })),
+      ...bands.map((band, marker) => ({ kind: "points", x: band.t, y: band.m, error: band.e, colour: band.colour, marker, size })),
+    ],
   });
 }
 

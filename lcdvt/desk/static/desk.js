@@ -96,8 +96,10 @@ class App {
   // Another tab, or somebody else, may have gone on in the meantime.
   async catchUp() {
     try {
-      if (this.outbox.records.length) return; // what was pressed here is newer than what the server knows
+      const { records, added } = this.outbox;
+      if (records.length) return; // what was pressed here is newer than what the server knows
       const desk = await get("desk");
+      if (added !== this.outbox.added) return; // a key was pressed meanwhile
       if (desk.run !== this.desk.run) return await this.takeOver(desk);
       this.desk = desk;
       this.stars.clear();
@@ -106,7 +108,7 @@ class App {
       const { page } = this;
       if (!(page instanceof StarPage)) return;
       const { answer } = await this.fetch(page.star.id).star;
-      if (this.page === page) page.showAnswer(answer);
+      if (this.page === page && added === this.outbox.added) page.showAnswer(answer);
     } catch {
       // a server that is gone is told of when something is asked of it
     }

@@ -35,6 +35,8 @@ export class Outbox {
     this.refused = refused;
     this.waiting = waiting;
     this.busy = null;
+    this.retry = null;
+    this.added = 0; // by this page
     this.records = this.stored();
   }
 
@@ -51,6 +53,7 @@ export class Outbox {
   add(path, body) {
     const record = { path, body: { key: crypto.randomUUID(), ...body }, pressed: Date.now(), kept: false };
     this.records.push(record);
+    this.added++;
     try {
       localStorage.setItem(this.prefix + record.body.key, JSON.stringify({ ...record, kept: true }));
       record.kept = true;
@@ -80,7 +83,8 @@ export class Outbox {
         } catch (error) {
           if (!(error instanceof Refused)) {
             this.waiting(this.records.length, error.message);
-            setTimeout(() => this.flush(), RETRY);
+            clearTimeout(this.retry); // one clock, however many keys were pressed meanwhile
+            this.retry = setTimeout(() => this.flush(), RETRY);
             return;
           }
           this.refused(record.path, record.body, error.message);

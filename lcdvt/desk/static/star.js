@@ -46,7 +46,9 @@ export class StarPage {
       this.folded,
       h("div", { class: "periods" }, h("label", { for: "period", class: "soft" }, "period"), this.typed, "d", this.slider),
       this.buttons);
-    const raw = h("section", { class: "card rest" }, h("h2", {}, "Against time"), this.raw);
+    const unseen = star.limits.reduce((sum, band) => sum + band.t.length, 0);
+    const raw = h("section", { class: "card rest" }, h("h2", {}, "Against time"), this.raw,
+      unseen ? h("p", { class: "small soft", id: "unseen" }, `▽ looked for and not seen, ${unseen === 1 ? "once" : `${unseen} times`}: fainter than this (${star.limits.map(band => `${band.band} ${band.t.length}`).join(", ")})`) : null);
     this.latent = h("canvas", { class: "map", role: "img", "aria-label": "Place in the latent map" });
     this.diagram = h("canvas", { class: "map", role: "img", "aria-label": "Period and amplitude among other stars" });
     this.latentCard = h("section", { class: "card rest", hidden: true }, h("h2", {}, "Latent map"), this.latent);
@@ -158,7 +160,7 @@ export class StarPage {
     if (this.period) {
       foldedCurve(this.folded, this.star.bands, this.period);
       this.typed.value = this.period.toPrecision(8).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
-    } else rawCurve(this.folded, this.star.bands);
+    } else rawCurve(this.folded, this.star.bands, this.star.limits);
     this.showButtons();
     if (this.around?.scan) periodogram(this.scan, this.around.scan, this.period, this.candidates);
     if (this.app.maps?.diagram.length) periodAmplitude(this.diagram, this.app.maps, this.star, this.period);
@@ -199,7 +201,7 @@ export class StarPage {
 
   paint() {
     this.fold(this.period);
-    rawCurve(this.raw, this.star.bands);
+    rawCurve(this.raw, this.star.bands, this.star.limits);
     this.showMaps();
   }
 
