@@ -215,7 +215,7 @@ def choose_frequency(
     # A candidate at the range's edge may have its top beyond it.
     frequency = min(max(frequency, limits[0]), limits[1])
     weights, mags, excess = room.robust
-    chosen = Choice(frequency, model, bands._replace(w=weights, y=mags))
+    chosen = Choice(frequency, int(model), bands._replace(w=weights, y=mags))
     if not is_eclipsing:
         return chosen
     found = find_eclipses(bands, excess, (candidates, reaches), baseline, limits, memory, frequency, config.eclipses)
@@ -225,11 +225,11 @@ def choose_frequency(
     model = _choose(*bands, rivals, near, baseline, *limits, memory, rules, *room)
     if found.score < room.found[0] + config.eclipses.margin:
         return chosen
-    return Choice(found.frequency, model, bands)
+    return Choice(found.frequency, int(model), bands)
 
 
 @part
-def _highest(scores: Floats, count: int) -> tuple[int, int]:
+def _highest(scores: Floats, count: int) -> tuple[np.int64, np.int64]:
     """Return the candidate and the model with the highest score."""
     place, model = np.int64(0), np.int64(0)
     for candidate in range(count):
@@ -240,7 +240,7 @@ def _highest(scores: Floats, count: int) -> tuple[int, int]:
 
 
 @part
-def _best_sine(gains: Floats, count: int) -> int:
+def _best_sine(gains: Floats, count: int) -> np.int64:
     best = np.int64(0)
     for candidate in range(count):
         if gains[candidate, ONE_SINE] > gains[best, ONE_SINE]:
@@ -285,7 +285,7 @@ def _choose(
     baseline: float, lowest: float, highest: float, known_memory: float, rules: Floats, epochs: Floats, small: Floats,
     coefficients: Floats, places: Integers, table: Floats, window: Floats, place: Integers, row: Floats, single: Floats,
     finalists: Floats, relative: Floats, robust: Floats, found: Floats,
-) -> int:  # fmt: skip
+) -> np.int64:  # fmt: skip
     """Fill the chosen frequency, the noise's memory, and whether there may be eclipses; return the model.
 
     Where the noise's memory is known, two rivals are compared instead: the first one's score is filled, and the second

@@ -246,7 +246,7 @@ def _reduce(
     evens = np.int64(0)
     for chain in range(1, CHAIN_HIGHEST.size):
         if CHAIN_HIGHEST[chain] <= highest and CHAIN_SHORTEST[chain] <= most:
-            evens = chain + 1
+            evens = np.int64(chain + 1)
     if evens == 0:
         return
     odds = CHAIN_LENGTHS[evens - 1] - evens

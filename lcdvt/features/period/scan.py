@@ -7,6 +7,7 @@ spread over many harmonics, at no further transform.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,7 +152,10 @@ def _fill_power(
 
 
 @fast_part
-def _power(c: float, s: float, double_c: float, double_s: float, yc: float, ys: float, variance: float) -> float:
+def _power(
+    c: np.float32, s: np.float32, double_c: np.float32, double_s: np.float32, yc: np.float32, ys: np.float32,
+    variance: float,
+) -> np.floating[Any]:  # fmt: skip
     half, one, none = np.float32(0.5), np.float32(1.0), np.float32(0.0)
     cc = half * (one + double_c) - c * c
     ss = half * (one - double_c) - s * s

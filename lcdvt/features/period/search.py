@@ -276,7 +276,7 @@ def _prepare(
     time: Floats, mag: Floats, err: Floats, offsets: Integers, isolation: float, error_floor: float,
     epochs_per_coefficient: float, t: Floats, w: Floats, y: Floats, work: Floats, bounds: Integers,
     max_harmonics: Integers, baseline: Floats,
-) -> int:  # fmt: skip
+) -> np.int64:  # fmt: skip
     """Fill time from the middle, normalised weight and magnitude from the mean of the bands worth fitting; count them.
 
     A flat curve tells nothing about a period, whatever its number of epochs, and epochs lost far outside are left out.
