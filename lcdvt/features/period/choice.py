@@ -45,6 +45,10 @@ from lcdvt.features.period.shape import TWO_HARMONICS, DoubleWavePrior, double_w
 SAME_PERIOD = np.array((0.25, 0.5, 1.0, 2.0, 4.0))
 # A band with fewer epochs keeps its outliers: they may be all that varies.
 FEWEST_REWEIGHTED: Final = 20
+# Where the best fit leaves half of the variance, outliers may be what it fits: another finalist tells them better if
+# most epochs lie half as far from it as from the best fit and from a constant. Both per epoch, of the log-likelihood
+# and of the distance's logarithm.
+EXPLAINS_HALF, HALF_AS_FAR = 0.5 * math.log(2.0), math.log(2.0)
 
 
 @dataclass(frozen=True)
@@ -249,6 +253,21 @@ def _best_sine(gains: Floats, count: int) -> np.int64:
 
 
 @part
+def _usual_distance(values: Floats, w: Floats, bounds: Integers, epochs: Floats) -> float:
+    """Return Σ n ln(median absolute value in units of the errors) over the bands."""
+    work, total = epochs[SCALED], 0.0
+    for b in range(bounds.size - 1):
+        begin, end = bounds[b], bounds[b + 1]
+        for i in range(begin, end):
+            work[i] = values[i] * math.sqrt(w[i])
+        middle = median(work, begin, end)
+        for i in range(begin, end):
+            work[i] = abs(values[i] * math.sqrt(w[i]) - middle)
+        total += (end - begin) * math.log(median(work, begin, end))
+    return total
+
+
+@part
 def _reweigh(w: Floats, y: Floats, bounds: Integers, outlier_sigma: float, epochs: Floats, robust: Floats) -> None:
     """Fill weights and magnitudes with residuals far outside weighed down, so that one bad night decides nothing."""
     work = epochs[SCALED]
@@ -356,22 +375,37 @@ def _choose(
     # As if residuals were independent: the best of them leaves the least signal in its residuals.
     fill_scores(bounds, max_harmonics, kept, frequencies, gains, window, 1.0, baseline, cycles, 0.0, scores)
     at, model = _highest(scores, kept)
-    fit_model(
-        t, w, y, bounds, max_harmonics, frequencies[at, model], model, epochs, small, coefficients, place, row, single
-    )
-    least, best, contenders = (
-        rules[CONTENDERS] * scores[at, model] - rules[ALLOWANCE],
-        _best_sine(gains, kept),
-        np.int64(0),
-    )
+    best, contenders = _best_sine(gains, kept), np.int64(0)
+    least, of_weights = rules[CONTENDERS] * scores[at, model] - rules[ALLOWANCE], frequencies[at, model]
+    fit_model(t, w, y, bounds, max_harmonics, of_weights, model, epochs, small, coefficients, place, row, single)
+    is_doubtful, closest = gains[at, model] < EXPLAINS_HALF * t.size, -np.inf
+    if is_doubtful:
+        for i in range(t.size):
+            robust[0, i] = y[i]
+        closest = min(
+            _usual_distance(robust[0], w, bounds, epochs), _usual_distance(epochs[RESIDUALS], w, bounds, epochs)
+        )
+        closest -= HALF_AS_FAR * t.size
+    fill_best(scores, kept, kept, places)
     for candidate in range(kept):
-        is_kept = candidate == best
-        for each in range(N_MODELS):
-            is_kept = is_kept or scores[candidate, each] >= least
-        if is_kept:
+        of_candidate = model
+        for rank in range(kept):
+            of_candidate = places[1, rank] if places[0, rank] == candidate else of_candidate
+        is_contender = scores[candidate, of_candidate] >= least
+        if is_contender and is_doubtful:
+            frequency = frequencies[candidate, of_candidate]
+            fit_model(
+                t, w, y, bounds, max_harmonics, frequency, of_candidate, epochs, small, coefficients, place, row, single
+            )
+            distance = _usual_distance(epochs[RESIDUALS], w, bounds, epochs)
+            if distance < closest:
+                closest, of_weights, model = distance, frequency, of_candidate
+        if is_contender or candidate == best:
             finalists[0, contenders], finalists[1, contenders] = finalists[0, candidate], finalists[1, candidate]
             contenders += 1
     kept = contenders
+    if is_doubtful:
+        fit_model(t, w, y, bounds, max_harmonics, of_weights, model, epochs, small, coefficients, place, row, single)
     _reweigh(w, y, bounds, rules[OUTLIER_SIGMA], epochs, robust)
     is_eclipsing = faint_excess(
         w, y, bounds, rules[FAINT_SIGMA], rules[FAINT_VARIANCE], rules[FAINT_EPOCHS], rules[MOST_FAINT_EPOCHS],
