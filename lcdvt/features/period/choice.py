@@ -21,6 +21,7 @@ from lcdvt.compiled.kernel import kernel, part
 from lcdvt.features.period.eclipse import MAD_TO_SIGMA, EclipseConfig, faint_excess, find_eclipses
 from lcdvt.features.period.fit import (
     HIGHEST_HARMONIC,
+    MODEL_HARMONICS,
     MODEL_HIGHEST,
     N_MODELS,
     NO_MODEL,
@@ -37,9 +38,10 @@ from lcdvt.features.period.fit import (
     fit_model,
     room_for_one,
 )
-from lcdvt.features.period.fourier import RELATIVE, relative_harmonics
+from lcdvt.features.period.fourier import FOUR_HARMONICS, RELATIVE, fill_fourier_parameters, relative_harmonics
 from lcdvt.features.period.median import median
 from lcdvt.features.period.shape import TWO_HARMONICS, DoubleWavePrior, double_wave_log_odds
+from lcdvt.features.period.significance import LANE_ROWS, LANES, false_alarm
 
 # About halves and doubles, a matter of how minima differ, eclipses do not argue: harmonics know more of the shape.
 SAME_PERIOD = np.array((0.25, 0.5, 1.0, 2.0, 4.0))
@@ -98,11 +100,23 @@ class ChoiceConfig:
 
 
 class Choice(NamedTuple):
-    """The chosen frequency, its model, and the (robustly reweighted) bands it was fitted to."""
+    """The chosen frequency, its model, and what is told of it.
+
+    Attributes
+    ----------
+    frequency, model
+        Cycles a day, and which of the models of `fit`.
+    fap, power
+        False-alarm value, and share of the variance that the model explains.
+    shape
+        The Fourier parameters: amplitude, R21, φ21, R31, φ31.
+    """
 
     frequency: float
     model: int
-    bands: Bands
+    fap: float
+    power: float
+    shape: tuple[float, ...]
 
 
 class ChoiceRoom(NamedTuple):
@@ -118,6 +132,10 @@ class ChoiceRoom(NamedTuple):
         Weights and magnitudes without outliers, and by how much faint epochs are fainter than the median.
     found
         The chosen frequency, the noise's memory, and whether there may be eclipses.
+    lanes
+        For the filters of the false-alarm value.
+    described
+        False-alarm value, share of variance, and from `SHAPE` on the Fourier parameters.
     """
 
     epochs: Floats
@@ -133,6 +151,8 @@ class ChoiceRoom(NamedTuple):
     relative: Floats
     robust: Floats
     found: Floats
+    lanes: Floats
+    described: Floats
 
     @classmethod
     def of(cls, bands: Bands, candidates: int, finalists: int) -> "ChoiceRoom":
@@ -144,9 +164,13 @@ class ChoiceRoom(NamedTuple):
             np.empty(RELATIVE),
             np.empty((3, bands.t.size)),
             np.empty(3),
+            np.empty(LANE_ROWS * LANES),
+            np.empty(DESCRIBED),
         )
 
 
+# Of what is told of the chosen period: where the Fourier parameters begin, and how many numbers.
+SHAPE, DESCRIBED = 2, 7
 # Where `ChoiceConfig`'s numbers stand in the array that the kernel gets.
 (
     CYCLES_PER_HARMONIC, FIRST_POINTS, FIRST_HARMONICS, FINAL_POINTS, CONTENDERS, ALLOWANCE, SHARPENED, SHARPENINGS,
@@ -191,8 +215,8 @@ def choose_frequency(
     reaches: Floats,
     baseline: float,
     limits: tuple[float, float],
+    n_independent: float,
     config: ChoiceConfig,
-    room: ChoiceRoom,
 ) -> Choice | None:
     """Compare all candidates, then the best again without their outliers; None when nothing can be fitted.
 
@@ -206,30 +230,34 @@ def choose_frequency(
         Days from the first to the last epoch.
     limits
         Lowest and highest frequency that may be chosen.
+    n_independent
+        Independent frequencies searched.
     config
         How candidates are compared.
-    room
-        For as many candidates.
     """
+    room = ChoiceRoom.of(bands, len(candidates), config.finalists)
     rules, nothing_known = _rules(config), 0.0
-    model = _choose(*bands, candidates, reaches, baseline, *limits, nothing_known, rules, *room)
+    model = _choose(*bands, candidates, reaches, baseline, *limits, n_independent, nothing_known, rules, LANES, *room)
     if model == NO_MODEL:
         return None
     frequency, memory, is_eclipsing = room.found.tolist()
-    # A candidate at the range's edge may have its top beyond it.
-    frequency = min(max(frequency, limits[0]), limits[1])
-    weights, mags, excess = room.robust
-    chosen = Choice(frequency, int(model), bands._replace(w=weights, y=mags))
+    chosen = _described(frequency, model, room)
     if not is_eclipsing:
         return chosen
+    excess = room.robust[2]
     found = find_eclipses(bands, excess, (candidates, reaches), baseline, limits, memory, frequency, config.eclipses)
     if found is None or np.any(np.abs(found.frequency / frequency * SAME_PERIOD - 1.0) < 0.01):
         return chosen
     rivals, near = np.array((frequency, found.frequency)), np.full(2, 0.05 / baseline)
-    model = _choose(*bands, rivals, near, baseline, *limits, memory, rules, *room)
+    model = _choose(*bands, rivals, near, baseline, *limits, n_independent, memory, rules, LANES, *room)
     if found.score < room.found[0] + config.eclipses.margin:
         return chosen
-    return Choice(found.frequency, int(model), bands)
+    return _described(found.frequency, model, room)
+
+
+def _described(frequency: float, model: np.int64, room: ChoiceRoom) -> Choice:
+    fap, power, *shape = room.described.tolist()
+    return Choice(frequency, int(model), fap, power, tuple(shape))
 
 
 @part
@@ -301,14 +329,15 @@ def _reweigh(w: Floats, y: Floats, bounds: Integers, outlier_sigma: float, epoch
 @kernel
 def _choose(
     t: Floats, w: Floats, y: Floats, bounds: Integers, max_harmonics: Integers, candidates: Floats, reaches: Floats,
-    baseline: float, lowest: float, highest: float, known_memory: float, rules: Floats, epochs: Floats, small: Floats,
-    coefficients: Floats, places: Integers, table: Floats, window: Floats, place: Integers, row: Floats, single: Floats,
-    finalists: Floats, relative: Floats, robust: Floats, found: Floats,
+    baseline: float, lowest: float, highest: float, n_independent: float, known_memory: float, rules: Floats,
+    width: int, epochs: Floats, small: Floats, coefficients: Floats, places: Integers, table: Floats, window: Floats,
+    place: Integers, row: Floats, single: Floats, finalists: Floats, relative: Floats, robust: Floats, found: Floats,
+    lanes: Floats, described: Floats,
 ) -> np.int64:  # fmt: skip
-    """Fill the chosen frequency, the noise's memory, and whether there may be eclipses; return the model.
+    """Fill the chosen frequency, the noise's memory, whether there may be eclipses, and what is told; return the model.
 
     Where the noise's memory is known, two rivals are compared instead: the first one's score is filled, and the second
-    one's best model returned.
+    one's best model told of and returned. All in one, because the fits are most of what there is to compile.
     """
     no_model, sine, two_harmonics, none = np.int64(NO_MODEL), np.int64(ONE_SINE), np.int64(TWO_HARMONICS), np.int64(0)
     all_harmonics, first_harmonics = np.int64(HIGHEST_HARMONIC), np.int64(rules[FIRST_HARMONICS])
@@ -332,6 +361,10 @@ def _choose(
                 found[0] = scores[0, places[1, rank]]
             else:
                 chosen = places[1, rank]
+        _describe(
+            t, w, y, bounds, max_harmonics, candidates[1], chosen, baseline, n_independent, epochs, small, coefficients,
+            place, row, single, relative, lanes, width, described,
+        )  # fmt: skip
         return chosen
     fit_all(
         t, w, y, bounds, max_harmonics, candidates, reaches, count, first_points, first_harmonics, no_model, none, none,
@@ -474,5 +507,27 @@ def _choose(
         )  # fmt: skip
         frequency = frequencies[0, model]
         reach *= 2.0 / (final_points - 1)
+    # A candidate at the range's edge may have its top beyond it.
+    frequency = min(max(frequency, lowest), highest)
     found[0], found[1], found[2] = frequency, memory, 1.0 if is_eclipsing else 0.0
+    _describe(
+        t, w, y, bounds, max_harmonics, frequency, model, baseline, n_independent, epochs, small, coefficients, place,
+        row, single, relative, lanes, width, described,
+    )  # fmt: skip
     return model
+
+
+@part
+def _describe(
+    t: Floats, w: Floats, y: Floats, bounds: Integers, max_harmonics: Integers, frequency: float, model: int,
+    baseline: float, n_independent: float, epochs: Floats, small: Floats, coefficients: Floats, place: Integers,
+    row: Floats, single: Floats, relative: Floats, lanes: Floats, width: int, out: Floats,
+) -> None:  # fmt: skip
+    """Fill the false-alarm value, the share of variance explained, and the Fourier parameters of the chosen model."""
+    fit_model(t, w, y, bounds, max_harmonics, frequency, model, epochs, small, coefficients, place, row, single)
+    harmonics = MODEL_HARMONICS[model]
+    false_alarm(t, w, y, bounds, max_harmonics, epochs, harmonics, baseline, n_independent, lanes, width, out)
+    four, shape = np.int64(FOUR_HARMONICS), np.int64(SHAPE)
+    fit_model(t, w, y, bounds, max_harmonics, frequency, four, epochs, small, coefficients, place, row, single)
+    relative_harmonics(bounds, coefficients, relative)
+    fill_fourier_parameters(relative, out, shape)

@@ -13,17 +13,13 @@ from typing import NamedTuple
 import numpy as np
 
 from lcdvt.compiled.kernel import kernel
-from lcdvt.features.period.choice import ChoiceConfig, ChoiceRoom, choose_frequency
-from lcdvt.features.period.fit import HIGHEST_HARMONIC, MODEL_HARMONICS, Bands, Floats, Integers, fit_model
-from lcdvt.features.period.fourier import FOUR_HARMONICS, fill_fourier_parameters, relative_harmonics
+from lcdvt.features.period.choice import ChoiceConfig, choose_frequency
+from lcdvt.features.period.fit import HIGHEST_HARMONIC, MODEL_HARMONICS, Bands, Floats, Integers
 from lcdvt.features.period.median import median, select
 from lcdvt.features.period.scan import candidate_frequencies, scan_score
-from lcdvt.features.period.significance import LANE_ROWS, LANES, false_alarm
 
 # With fewer epochs a sine and a mean leave nothing to judge them by.
 FEWEST_EPOCHS = 5
-# What is told of the chosen period: false-alarm value, share of variance, and from `SHAPE` on the Fourier parameters.
-SHAPE, DESCRIBED = 2, 7
 
 
 @dataclass(frozen=True)
@@ -162,33 +158,12 @@ def search_curves(
         limits = (near - 2.0 * df, near + 2.0 * df)
     if candidates.size == 0:
         return NO_PERIOD
-    room = ChoiceRoom.of(bands, len(candidates), config.choice.finalists)
-    chosen = choose_frequency(bands, candidates, reaches, baseline, limits, config.choice, room)
+    n_independent = (highest - lowest) * baseline
+    chosen = choose_frequency(bands, candidates, reaches, baseline, limits, n_independent, config.choice)
     if chosen is None:
         return NO_PERIOD
-    described = np.empty(DESCRIBED)
-    _describe(
-        *chosen.bands, chosen.frequency, chosen.model, baseline, (highest - lowest) * baseline, *room[:3], room.place,
-        room.row, room.single, room.relative, np.empty(LANE_ROWS * LANES), LANES, described,
-    )  # fmt: skip
-    fap, power, *shape = described.tolist()
-    return PeriodResult(1.0 / chosen.frequency, fap, power, int(MODEL_HARMONICS[chosen.model]), *shape)
-
-
-@kernel
-def _describe(
-    t: Floats, w: Floats, y: Floats, bounds: Integers, max_harmonics: Integers, frequency: float, model: int,
-    baseline: float, n_independent: float, epochs: Floats, small: Floats, coefficients: Floats, place: Integers,
-    row: Floats, single: Floats, relative: Floats, lanes: Floats, width: int, out: Floats,
-) -> None:  # fmt: skip
-    """Fill the false-alarm value, the share of variance explained, and the Fourier parameters of the chosen model."""
-    fit_model(t, w, y, bounds, max_harmonics, frequency, model, epochs, small, coefficients, place, row, single)
-    harmonics = MODEL_HARMONICS[model]
-    false_alarm(t, w, y, bounds, max_harmonics, epochs, harmonics, baseline, n_independent, lanes, width, out)
-    four, shape = np.int64(FOUR_HARMONICS), np.int64(SHAPE)
-    fit_model(t, w, y, bounds, max_harmonics, frequency, four, epochs, small, coefficients, place, row, single)
-    relative_harmonics(bounds, coefficients, relative)
-    fill_fourier_parameters(relative, out, shape)
+    harmonics = int(MODEL_HARMONICS[chosen.model])
+    return PeriodResult(1.0 / chosen.frequency, chosen.fap, chosen.power, harmonics, *chosen.shape)
 
 
 class Periodogram(NamedTuple):
