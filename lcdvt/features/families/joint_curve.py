@@ -290,7 +290,8 @@ def _filter_walks(
         if (i - start) % EPOCHS_PER_LOGARITHM == 0 or i == stop - 1:
             smallest, largest = lanes[PRODUCT], lanes[PRODUCT]
             for k in range(width):
-                smallest, largest = min(smallest, lanes[PRODUCT + k]), max(largest, lanes[PRODUCT + k])
+                smallest = lanes[PRODUCT + k] if lanes[PRODUCT + k] < smallest else smallest
+                largest = lanes[PRODUCT + k] if lanes[PRODUCT + k] > largest else largest
             if i < stop - 1 and smallest > PRODUCT_FROM and largest < PRODUCT_TO:
                 continue
             for k in range(width):

@@ -415,9 +415,11 @@ def _choose(
     if is_doubtful:
         for i in range(t.size):
             robust[0, i] = y[i]
-        closest = min(
-            _usual_distance(robust[0], w, bounds, epochs), _usual_distance(epochs[RESIDUALS], w, bounds, epochs)
+        closest, from_constant = (
+            _usual_distance(epochs[RESIDUALS], w, bounds, epochs),
+            _usual_distance(robust[0], w, bounds, epochs),
         )
+        closest = from_constant if from_constant < closest else closest
         closest -= HALF_AS_FAR * t.size
     fill_best(scores, kept, kept, places)
     for candidate in range(kept):
@@ -508,7 +510,7 @@ def _choose(
         frequency = frequencies[0, model]
         reach *= 2.0 / (final_points - 1)
     # A candidate at the range's edge may have its top beyond it.
-    frequency = min(max(frequency, lowest), highest)
+    frequency = lowest if frequency < lowest else (frequency if frequency < highest else highest)
     found[0], found[1], found[2] = frequency, memory, 1.0 if is_eclipsing else 0.0
     _describe(
         t, w, y, bounds, max_harmonics, frequency, model, baseline, n_independent, epochs, small, coefficients, place,

@@ -176,8 +176,8 @@ def faint_excess(
                 faint_squares += w[i] * fainter * fainter
                 faint += 1
         made += faint_squares / squares * (end - begin)
-    most = min(most_faint_epochs, faint_share * y.size)
-    return faint_epochs <= faint <= most and made >= faint_variance * y.size
+    is_some = faint_epochs <= faint <= most_faint_epochs and faint <= faint_share * y.size
+    return is_some and made >= faint_variance * y.size
 
 
 def _around(centres: Floats, reaches: Floats, step: float, limits: tuple[float, float]) -> Floats:

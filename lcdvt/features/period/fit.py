@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lcdvt.compiled.kernel import fast_part, inlined_part, kernel, part
+from lcdvt.compiled.kernel import fast_part, inlined_part, part
 from lcdvt.features.waves import wave
 
 Floats = NDArray[np.float64]
@@ -386,7 +386,7 @@ def _correlation_length(epochs: Floats, w: Floats, bounds: Integers) -> float:
     return total / w.size
 
 
-@kernel
+@part
 def fit_all(
     t: Floats, w: Floats, y: Floats, bounds: Integers, max_harmonics: Integers, frequencies: Floats, reaches: Floats,
     count: int, n_points: int, highest: int, model: int, sharpenings: int, sharpened: int, baseline: float,

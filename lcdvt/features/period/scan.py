@@ -204,7 +204,8 @@ def _fill_direct_power(t: Floats, y: Floats, w: Floats, df: float, waves: Floats
         determinant = cc * ss - cs * cs
         if determinant > 1e-9:
             explained = ss * sum_yc * sum_yc + cc * sum_ys * sum_ys - 2.0 * cs * sum_yc * sum_ys
-            power[i] = min(max(explained / (determinant * variance), 0.0), 1.0)
+            value = explained / (determinant * variance)
+            power[i] = 0.0 if value < 0.0 else (value if value < 1.0 else 1.0)
 
 
 def candidate_frequencies(

@@ -274,7 +274,7 @@ def _prepare(
     start, end = np.inf, -np.inf
     for i in range(count):
         if low - margin <= work[i] <= high + margin:
-            start, end = min(start, work[i]), max(end, work[i])
+            start, end = work[i] if work[i] < start else start, work[i] if work[i] > end else end
     baseline[0] = end - start
     if not end - start > 0.0:
         return np.int64(0)
@@ -283,7 +283,7 @@ def _prepare(
         if max_harmonics[b] == 0:
             continue
         count = used
-        total, faintest, brightest = 0.0, -np.inf, np.inf
+        total, largest = 0.0, 1.0
         for i in range(offsets[b], offsets[b + 1]):
             if start <= time[i] <= end:
                 t[count] = time[i] - 0.5 * (start + end)
@@ -291,7 +291,7 @@ def _prepare(
                 y[count] = mag[i]
                 work[count] = mag[i]
                 total += w[count]
-                faintest, brightest = max(faintest, mag[i]), min(brightest, mag[i])
+                largest = abs(mag[i]) if abs(mag[i]) > largest else largest
                 count += 1
         if count - used < FEWEST_EPOCHS:
             continue
@@ -304,11 +304,11 @@ def _prepare(
             y[i] -= mean
             square += w[i] * y[i] * y[i]
         # A spread at the last digits of a float is a constant magnitude.
-        spread, largest = math.sqrt(square), max(1.0, abs(faintest), abs(brightest))
-        if not 1e-10 * largest < spread < np.inf:
+        if not 1e-10 * largest < math.sqrt(square) < np.inf:
             continue
         harmonics = int(((count - used) / epochs_per_coefficient - 1.0) // 2.0)
-        max_harmonics[found] = max(1, min(harmonics, HIGHEST_HARMONIC))
+        harmonics = harmonics if harmonics < HIGHEST_HARMONIC else HIGHEST_HARMONIC
+        max_harmonics[found] = harmonics if harmonics > 1 else 1
         used = count
         found += 1
         bounds[found] = used

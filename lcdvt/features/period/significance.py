@@ -73,14 +73,16 @@ def false_alarm(
                 y_level, r_level, floor = lanes[Y_SQUARES + k] / n, lanes[R_SQUARES + k] / n, 1e-12 * before
                 y_value = -0.5 * (n * math.log(y_level if y_level > floor else floor) + lanes[LOGS + k])
                 r_value = -0.5 * (n * math.log(r_level if r_level > floor else floor) + lanes[LOGS + k])
-                y_best, r_best = max(y_best, y_value), max(r_best, r_value)
+                y_best, r_best = y_value if y_value > y_best else y_best, r_value if r_value > r_best else r_best
         # The coefficients were fitted: fewer epochs than n speak for the model.
         log_ratio += (r_best - y_best) * (n - 2 * used - 1) / n
     single = chi2_survival(2.0 * log_ratio, degrees)
-    chances = max(n_independent, 1.0) * math.sqrt(max(log_ratio, 1.0))
+    chances = n_independent if n_independent > 1.0 else 1.0
+    chances *= math.sqrt(log_ratio) if log_ratio > 1.0 else 1.0
     alarm = 1.0 if single >= 1.0 else -math.expm1(chances * math.log1p(-single))
-    out[0] = min(max(alarm, 0.0), 1.0)
-    out[1] = min(max(explained / t.size, 0.0), 1.0)
+    share = explained / t.size
+    out[0] = 0.0 if alarm < 0.0 else (alarm if alarm < 1.0 else 1.0)
+    out[1] = 0.0 if share < 0.0 else (share if share < 1.0 else 1.0)
 
 
 @part
@@ -129,7 +131,8 @@ def _filter(
         if (i - begin) % EPOCHS_PER_LOGARITHM == 0 or i == end - 1:
             smallest, largest = lanes[PRODUCT], lanes[PRODUCT]
             for k in range(width):
-                smallest, largest = min(smallest, lanes[PRODUCT + k]), max(largest, lanes[PRODUCT + k])
+                smallest = lanes[PRODUCT + k] if lanes[PRODUCT + k] < smallest else smallest
+                largest = lanes[PRODUCT + k] if lanes[PRODUCT + k] > largest else largest
             if i < end - 1 and smallest > PRODUCT_FROM and largest < PRODUCT_TO:
                 continue
             for k in range(width):
