@@ -7,6 +7,7 @@ spread over many harmonics, at no further transform.
 """
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -51,14 +52,15 @@ def scan_score(bands: Bands, df: float, n_grid: int) -> Powers:
     at once: one transform does for all of them. Short ones have a sine each, with its own amplitude, phase and offset.
     """
     score = np.zeros(n_grid + 1, dtype=np.float32)
-    epochs = np.diff(bands.bounds)
-    is_short = epochs <= DIRECT_SUM_EPOCHS
-    for b in np.flatnonzero(is_short).tolist():
-        part = slice(bands.bounds[b], bands.bounds[b + 1])
-        _add_power(score, direct_power(bands.t[part], bands.y[part], bands.w[part], df, n_grid), float(epochs[b]))
-    if not is_short.all():
-        n_epochs = int(epochs[~is_short].sum())
-        _add_power(score, _transformed_power(bands, n_epochs, df, n_grid), float(n_epochs))
+    n_long = 0
+    for begin, end in pairwise(bands.bounds.tolist()):
+        if end - begin > DIRECT_SUM_EPOCHS:
+            n_long += end - begin
+        else:
+            power = direct_power(bands.t[begin:end], bands.y[begin:end], bands.w[begin:end], df, n_grid)
+            _add_power(score, power, end - begin)
+    if n_long:
+        _add_power(score, _transformed_power(bands, n_long, df, n_grid), n_long)
     return score
 
 
@@ -166,7 +168,7 @@ def _power(
     return power if power < one else one
 
 
-def _add_power(score: Powers, power: Powers, n_epochs: float) -> None:
+def _add_power(score: Powers, power: Powers, n_epochs: int) -> None:
     score[1:] += power * np.float32(n_epochs / (1.0 - min(float(power.max()), 0.98)))
 
 
@@ -225,7 +227,7 @@ def candidate_frequencies(
     heights = np.empty(4 * max(n_peaks, n_harmonic_peaks), dtype=np.float32)
     places = np.empty((2, n_seeds), dtype=np.int64)
     count = _fill_candidates(
-        score, np.empty_like(score), score.copy(), np.float32(1.5 * score.mean()), df, first, samples_per_peak, n_peaks,
+        score, np.empty_like(score), score.copy(), np.float32(1.5 * np.add.reduce(score) / score.size), df, first, samples_per_peak, n_peaks,
         n_harmonic_peaks, heights, np.empty(heights.size, dtype=np.int64), places, frequencies, reaches,
     )  # fmt: skip
     return frequencies[:count], reaches[:count]
