@@ -226,8 +226,9 @@ def candidate_frequencies(
     frequencies, reaches = np.empty(room), np.empty(room)
     heights = np.empty(4 * max(n_peaks, n_harmonic_peaks), dtype=np.float32)
     places = np.empty((2, n_seeds), dtype=np.int64)
+    beside_noise = np.float32(1.5 * np.add.reduce(score) / score.size)
     count = _fill_candidates(
-        score, np.empty_like(score), score.copy(), np.float32(1.5 * np.add.reduce(score) / score.size), df, first, samples_per_peak, n_peaks,
+        score, np.empty_like(score), score.copy(), beside_noise, df, first, samples_per_peak, n_peaks,
         n_harmonic_peaks, heights, np.empty(heights.size, dtype=np.int64), places, frequencies, reaches,
     )  # fmt: skip
     return frequencies[:count], reaches[:count]
