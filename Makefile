@@ -4,6 +4,8 @@ BIN := .venv/bin
 JOBS ?= 2
 
 # Python compiles what is imported when it is: all files of torch and SciPy would take most of a minute, and few are used.
+# It must be allowed to keep what it compiled, or every process compiles all it imports once more: seconds at each start.
+unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile
 INSTALL := $(PIP) -c constraints.txt -e
 # Only files whose SHA-256 is known. torch is not among them, for its build is the machine's choice: it comes with INSTALL.

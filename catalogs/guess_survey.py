@@ -1,9 +1,10 @@
 """Tell from a few files which survey they come from."""
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from lcdvt.catalogs.reading.detect import HEAD_BYTES, Match, TableHead, match_survey
+from lcdvt.catalogs.reading.detect import HEAD_BYTES, Match, TableHead, head_text, match_format, match_survey
 from lcdvt.catalogs.reading.files import InputFile, archive_members, open_stream
 from lcdvt.catalogs.reading.peek import peek
 from lcdvt.catalogs.registry import builtin_surveys
@@ -12,6 +13,10 @@ from lcdvt.errors import InputFileError, SurveyError
 
 FILES_LOOKED_AT = 25
 """Files of other kinds may lie among them; more would delay every ingest."""
+FAR = 0.5
+"""Share of a format's columns that a file lacks which is no longer worth comparing with it."""
+MOST_NEAR_MISSES = 3
+"""More would hide the sentence."""
 MEMBERS_LOOKED_AT = 5
 """Of each archive: to get further in, it has to be unpacked."""
 
@@ -34,16 +39,31 @@ def guess_survey(files: Sequence[InputFile]) -> Survey:
             matching = named if len(named) == 1 else matching
         candidates |= {survey.name: survey for survey in matching}
         if not matching and not refusal:
-            tried = "\n".join(f"  {survey}: {reason}" for survey, reason in answers.items())
             refusal = (
-                f"{name} is from no survey known here: describe it (`lcdvt surveys new NAME FILE` writes NAME.toml for "
-                f"survey=NAME.toml). Tried:\n{tried}"
+                f"{name} is from no survey known here{_near_misses(name, head, table)}: describe it "
+                "(`lcdvt surveys new NAME FILE` writes NAME.toml for survey=NAME.toml)."
             )
     if len(candidates) == 1:
         return next(iter(candidates.values()))
     if candidates:
         raise SurveyError(f"the files may be from {' or '.join(sorted(candidates))}: say which with survey=….")
     raise SurveyError(refusal or "no file could be read to tell the survey: name it with survey=….")
+
+
+def _near_misses(name: str, head: bytes, table: TableHead | None) -> str:
+    """Tell of surveys most of whose columns the file has, those with most columns first, and what else they want."""
+    words = set(table.columns if table else re.findall(r"[\w.:]+", head_text(head)))
+    near: dict[str, tuple[int, str]] = {}
+    for survey in builtin_surveys():
+        for form in survey.formats:
+            columns = [column for column in form.used_columns if isinstance(column, str)]
+            lacking = [column for column in columns if column not in words]
+            found = len(columns) - len(lacking)
+            if len(lacking) < len(columns) * FAR and found > -near.get(survey.name, (0, ""))[0]:
+                reason = f"it has no column {lacking[0]!r}" if lacking else match_format(form, name, head, table)
+                near[survey.name] = (-found, f"{survey.name} ({reason})")
+    told = [sentence for _, sentence in sorted(near.values())[:MOST_NEAR_MISSES]]
+    return f"; nearest: {', '.join(told)}" if told else ""
 
 
 def _folder_names(name: str) -> set[str]:

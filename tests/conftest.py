@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from helpers.warm_commands import WarmCommand
 from hypothesis import settings
 
 # How long an example takes says more about the machine than about the code.
@@ -40,14 +41,12 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def lcdvt(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """The command line as a user calls it, in a folder of the test's own."""
+    """The command line in a process and a folder of the test's own."""
 
     def run(*arguments: object, cwd: Path = tmp_path) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "lcdvt.cli.main", *map(str, arguments)]
-        environment = os.environ | {"COLUMNS": "120", "NO_COLOR": "1"}
-        return subprocess.run(
-            command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=300, check=False
-        )
+        command = WarmCommand(arguments, os.environ | {"COLUMNS": "120", "NO_COLOR": "1"}, cwd)
+        written = command.communicate(timeout=300)
+        return subprocess.CompletedProcess(command.args, command.wait(), *written)
 
     return run
 

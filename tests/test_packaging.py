@@ -98,6 +98,14 @@ def test_what_make_installs_is_pinned_and_its_checksums_are_known():
         assert names - found <= {"torch"}, "python docs/make_hashes.py INDEX"
 
 
+def test_make_lets_python_keep_what_it_compiled():
+    """The packages are installed uncompiled: where Python kept nothing, each process would compile torch once more."""
+    command = ["make", "--silent", "--eval", "show-it:; @echo kept:$$PYTHONDONTWRITEBYTECODE", "show-it"]
+    variables = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
+    shown = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "kept:"
+
+
 def test_help_needs_no_heavy_import():
     for arguments in (["--help"], ["ingest", "--help"], ["surveys"], ["features"]):
         code = (

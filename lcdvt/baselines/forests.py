@@ -5,10 +5,10 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import RandomForestClassifier
 
 from lcdvt.baselines.fitting import ClassProbabilities, fit_classes
 from lcdvt.baselines.problem import TransferProblem
+from lcdvt.baselines.quick_forest import QuickForest
 from lcdvt.dataset.folds import stratified_folds
 
 
@@ -20,14 +20,13 @@ class ForestConfig:
     smallest_leaf: int = 1
     balanced: bool = True
 
-    def forest(self, seed: int) -> RandomForestClassifier:
+    def forest(self, seed: int) -> QuickForest:
         """Return an unfitted forest."""
-        return RandomForestClassifier(
+        return QuickForest(
             self.trees,
             min_samples_leaf=self.smallest_leaf,
             class_weight="balanced" if self.balanced else None,
             random_state=seed,
-            n_jobs=1,
         )
 
 

@@ -8,10 +8,13 @@ import os
 import platform
 import re
 import shutil
+import sys
+import sysconfig
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,6 +41,8 @@ OPTIONAL_PROGRAMS: Final = {
     ),
     "pdflatex": (("pdflatex",), "testing the LaTeX tables", "apt-get install texlive-latex-recommended"),
 }
+LARGEST_PACKAGE: Final = "torch"
+"""Its 1,500 modules take seconds to compile; where they are compiled, the others are."""
 SMALLEST_FREE_SPACE: Final = 1 << 30
 """An ingest of any real survey needs more."""
 
@@ -101,6 +106,7 @@ def _computing() -> dict[str, Any]:
         "platform": platform.platform(),
         "cores": default_jobs(),
         "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS"),
+        "compiles_at_each_start": _compiles_at_each_start(LARGEST_PACKAGE),
     }
     try:
         training = import_module("lcdvt.dvt.train")
@@ -108,6 +114,13 @@ def _computing() -> dict[str, Any]:
         return found | {"device": str(training.resolve_device("auto")), "torch_threads": torch.get_num_threads()}
     except (ImportError, OSError) as error:
         return found | {"device": None, "torch_threads": None, "error": str(error)}
+
+
+def _compiles_at_each_start(package: str) -> bool:
+    """Say whether a package's modules are neither compiled nor kept once they are: each process then does it again."""
+    found = find_spec(package)
+    is_there = found is not None and found.cached is not None and Path(found.cached).is_file()
+    return sys.dont_write_bytecode and found is not None and not is_there
 
 
 def _workspace(data: str | Path | None) -> dict[str, Any]:
@@ -172,6 +185,12 @@ def _problems(
         yield f"{', '.join(missing)} missing: pip install -c constraints.txt -e . brings what lcdvt needs."
     if computing["device"] is None:
         yield f"torch does not load ({computing['error']}): reinstall it; surveys and features work without it."
+    if computing["compiles_at_each_start"]:
+        yield (
+            f"Python compiles {LARGEST_PACKAGE} again at each start, because PYTHONDONTWRITEBYTECODE is set and "
+            "nothing was compiled when it was installed: unset it, or run "
+            f"`python -m compileall -q {sysconfig.get_path('purelib')}` once."
+        )
     if not workspace["writable"]:
         yield f"{workspace['folder']} cannot be written: give data=FOLDER, or set {ENVIRONMENT_VARIABLE}."
     if workspace["free_bytes"] < SMALLEST_FREE_SPACE:

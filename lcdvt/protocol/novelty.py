@@ -17,10 +17,11 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import IsolationForest, RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import IsolationForest, RandomForestRegressor
 
 from lcdvt.baselines.fitting import fit_classes
 from lcdvt.baselines.problem import TransferProblem
+from lcdvt.baselines.quick_forest import QuickForest
 from lcdvt.baselines.self_training import confident_classes, product_of_experts
 from lcdvt.dataset.dataset import UNLABELLED
 from lcdvt.results.other_forest import OtherForest
@@ -100,7 +101,7 @@ def _unlabelled_look(problem: TransferProblem, seed: int) -> NDArray[np.float64]
         groups = (len(source_y), len(drawn), len(unlabelled))
         y = np.repeat([0, 0, 1], groups)
         weights = np.repeat([1.0, 1.0, 2.0] / np.maximum(groups, 1), groups)
-        forest = RandomForestClassifier(TREES, min_samples_leaf=SMALLEST_LEAF, random_state=seed + number, n_jobs=1)
+        forest = QuickForest(TREES, min_samples_leaf=SMALLEST_LEAF, random_state=seed + number)
         look[held_out] = fit_classes(forest, x, y, 2, weights)(problem.target_x[held_out])[:, 1]
     return look
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import py_compile
 import shutil
 import subprocess
 import sys
@@ -76,6 +77,20 @@ def test_places_that_cannot_be_written_are_problems(tmp_path, monkeypatch):
     said = " ".join(doctor(tmp_path).problems)
     kernels_folder.cache_clear()
     assert "cannot be written: give data=FOLDER" in said and "set LCDVT_CACHE to a folder" in said
+
+
+def test_packages_that_are_compiled_at_each_start_are_a_problem(tmp_path, monkeypatch):
+    (tmp_path / "large.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(diagnosis, "LARGEST_PACKAGE", "large")
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    (said,) = doctor(tmp_path).problems
+    assert "Python compiles large again at each start" in said and "compileall" in said
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    assert doctor(tmp_path).problems == ()
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    py_compile.compile(str(tmp_path / "large.py"))
+    assert doctor(tmp_path).problems == ()
 
 
 def test_kernels_are_counted_where_they_are_kept(tmp_path, monkeypatch):

@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from helpers.warm_commands import WarmCommand
+
 PATIENCE = 120.0  # seconds until a process that does not come up is given up
 
 
@@ -21,7 +23,7 @@ def wait_until(condition: Callable[[], bool], what: str) -> None:
         time.sleep(0.02)
 
 
-def kill_group(process: "subprocess.Popen[bytes]") -> None:
+def kill_group(process: "subprocess.Popen[bytes] | WarmCommand") -> None:
     """End a process and what it started, at once and without a chance to tidy up."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)

@@ -3,8 +3,6 @@
 import os
 import random
 import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,37 +11,32 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from helpers.clusters import kill_group
+from helpers.warm_commands import WarmCommand
 
 PATIENCE = 300.0
 TRIES_PER_KILL = 4
 
 
-def start(*arguments: object, **variables: str) -> "subprocess.Popen[bytes]":
+def start(*arguments: object, cwd: Path | None = None, **variables: str) -> WarmCommand:
     """Start a command of ours in a session of its own, so that it can be killed with all its workers."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "lcdvt.cli.main", *map(str, arguments)],
-        env=os.environ | {"OMP_NUM_THREADS": "1"} | variables,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
+    return WarmCommand(arguments, os.environ | {"OMP_NUM_THREADS": "1"} | variables, cwd, mix=True)
 
 
-def finish(*arguments: object, **variables: str) -> str:
+def finish(*arguments: object, cwd: Path | None = None, **variables: str) -> str:
     """Run a command to its end, which must be a good one."""
-    process = start(*arguments, **variables)
+    process = start(*arguments, cwd=cwd, **variables)
     output, _ = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0, output.decode()
-    return output.decode()
+    assert process.returncode == 0, output
+    return output
 
 
 def refused(*arguments: object, **variables: str) -> str:
     """Run a command that must end with one sentence and code 2."""
     process = start(*arguments, **variables)
     output, _ = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 2, output.decode()
-    assert b"Traceback" not in output, output.decode()
-    return output.decode()
+    assert process.returncode == 2, output
+    assert "Traceback" not in output, output
+    return output
 
 
 def _state(folder: Path) -> set[tuple[str, int]]:
@@ -56,7 +49,7 @@ def _state(folder: Path) -> set[tuple[str, int]]:
     return found
 
 
-def _ended_within(process: "subprocess.Popen[bytes]", seconds: float) -> float | None:
+def _ended_within(process: WarmCommand, seconds: float) -> float | None:
     """Wait, and return when the process ended by itself, if it did."""
     began = time.monotonic()
     while time.monotonic() - began < seconds:
@@ -109,7 +102,7 @@ class Killer:
                 self.kills += 1
                 self.check()
             else:
-                assert process.returncode == 0, process.stdout.read() if process.stdout else ""
+                assert process.returncode == 0, process.communicate()[0]
                 working_time = min(working_time, ended)  # the machine has become quicker, or caches are warm
             if self.kills == kills:
                 break
@@ -117,7 +110,7 @@ class Killer:
                 self._restore(untouched)
         assert self.kills == kills, "the command was nearly always quicker than the kill"
 
-    def _begun(self, *arguments: object) -> "subprocess.Popen[bytes]":
+    def _begun(self, *arguments: object) -> WarmCommand:
         before = _state(self.watched)
         process = start(*arguments, **self.variables)
         while process.poll() is None and _state(self.watched) == before:
@@ -128,7 +121,7 @@ class Killer:
         process = self._begun(*arguments)
         began = time.monotonic()
         output, _ = process.communicate(timeout=PATIENCE)
-        assert process.returncode == 0, output.decode()
+        assert process.returncode == 0, output
         return time.monotonic() - began
 
     def _restore(self, untouched: Path) -> None:

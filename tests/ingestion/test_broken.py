@@ -233,7 +233,8 @@ def test_a_truncated_archive_keeps_what_came_before(tmp_path, workspace):
     [
         (["nowhere"], "does not exist"),
         (["empty"], "holds no files"),
-        (["notes"], "is from no survey known here"),
+        (["notes"], "is from no survey known here: describe it (`lcdvt surveys new NAME FILE`"),
+        (["near"], "known here; nearest: ztf (it has no column 'filtercode')"),
         (["eros", "--survey", "hubble"], "is not known"),
         (["eros", "--clean", "soap"], "cleaning rule 'soap' is not known"),
         (["eros", "--catalog", "missing.csv"], "missing.csv does not exist"),
@@ -250,8 +251,11 @@ def test_what_cannot_be_done_is_one_sentence_and_exit_code_2(tmp_path, lcdvt, ar
     (tmp_path / "empty").mkdir()
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "a.txt").write_text("dear diary\n")
+    (tmp_path / "near").mkdir()
+    (tmp_path / "near" / "a.csv").write_text("oid,hjd,mjd,mag,magerr,catflags,filter,ra,dec\n1,2,3,15,0.1,0,zr,1,2\n")
     (tmp_path / "noid.csv").write_text("colour,class\nred,RRL\n")
     answer = lcdvt("ingest", *arguments)
     assert answer.returncode == 2, answer.stderr
     assert said in answer.stderr
     assert "Traceback" not in answer.stderr
+    assert len(answer.stderr.strip().splitlines()) == 1, "one sentence, not a list"

@@ -3,16 +3,14 @@
 What kills, full disks and damaged parts do is tested in tests/faults.
 """
 
-import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from helpers.fault_runs import finish, start
 from helpers.raw_files import hits_text, write_eros, write_macho_bulk
 
 import lcdvt
@@ -42,14 +40,6 @@ def check_same(one: Path, other: Path) -> None:
     assert names[0] == names[1]
     for name in names[0]:
         pd.testing.assert_frame_equal(pq.read_table(one / name).to_pandas(), pq.read_table(other / name).to_pandas())
-
-
-def start(arguments: list[str], workspace: Path) -> "subprocess.Popen[bytes]":
-    environment = os.environ | {"LCDVT_DATA": str(workspace)}
-    command = [sys.executable, "-m", "lcdvt.cli.main", "ingest", "--features", "none", *arguments]
-    return subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
-    )
 
 
 def test_an_interrupted_ingest_resumes_batch_by_batch(tmp_path, workspace):
@@ -149,15 +139,14 @@ def test_ctrl_c_says_how_to_go_on(tmp_path):
         path.parent.mkdir(exist_ok=True)
         path.write_text(hits_text([(57070 + d / 5, 20 + d / 47, 0.05) for d in range(40)]))
     # with features, because without them the ingest is over before the signal comes on a busy machine
-    command = [str(tmp_path / "hits"), "--jobs", "1", "--features", "fats"]
-    process = start(command, tmp_path / "w")
+    command = ["ingest", tmp_path / "hits", "--jobs", 1, "--features", "fats", "--data", tmp_path / "w"]
+    process = start(*command)
     journal = tmp_path / "w" / "hits" / ".ingest" / "journal.jsonl"
     while process.poll() is None and not (journal.exists() and b'"batch"' in journal.read_bytes()):
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate()
     assert process.returncode == 130, output
-    assert b"run the same command again" in output
-    assert b"Traceback" not in output
-    resumed = start(command, tmp_path / "w")
-    assert resumed.wait() == 0, resumed.communicate()
+    assert "run the same command again" in output
+    assert "Traceback" not in output
+    finish(*command)

@@ -3,13 +3,12 @@
 import json
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from helpers.clusters import Cluster, kill_group, running_cluster, wait_until
+from helpers.fault_runs import finish, start
 
 import lcdvt
 from lcdvt.errors import LcdvtError
@@ -28,7 +27,7 @@ def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def whole(raw: Path) -> Path:
     """What one process makes of the survey, with relative paths."""
-    run(raw, "ingest", "hits", "--jobs", 1, "--data", "whole")
+    finish("ingest", "hits", "--jobs", 1, "--data", "whole", cwd=raw)
     return raw / "whole" / "hits"
 
 
@@ -36,24 +35,6 @@ def whole(raw: Path) -> Path:
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     with running_cluster(tmp_path_factory.mktemp("cluster") / "c", workers=2) as started:
         yield started
-
-
-def start(folder: Path, *arguments: object) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen(
-        [sys.executable, "-m", "lcdvt.cli.main", *map(str, arguments)],
-        cwd=folder,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},  # as Dask's workers have it
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
-
-
-def run(folder: Path, *arguments: object) -> str:
-    process = start(folder, *arguments)
-    output, _ = process.communicate(timeout=300)
-    assert process.returncode == 0, output.decode()
-    return output.decode()
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -66,23 +47,23 @@ def parts(folder: Path) -> int:
 
 @pytest.mark.slow
 def test_workers_killed_in_mid_run_cost_nothing_but_time(raw, whole, cluster):
-    ingest = start(raw, "ingest", "hits", "--dask", cluster.address, "--data", "killed")
+    ingest = start("ingest", "hits", "--dask", cluster.address, "--data", "killed", cwd=raw)
     wait_until(lambda: parts(raw / "killed" / "hits" / "epochs") >= 2, "the first parts")
     cluster.kill_worker()
     assert ingest.poll() is None, "the worker was killed too late"
     output, _ = ingest.communicate(timeout=300)
-    assert ingest.returncode == 0, output.decode()
+    assert ingest.returncode == 0, output
     assert content(raw / "killed" / "hits") == content(whole)
     assert not list((raw / "killed").rglob("*.unfinished"))
 
     cluster.add_worker()
     shutil.copytree(raw / "killed", raw / "extracted")
-    extract = start(raw, "extract", "hits", "--dask", cluster.address, "--data", "extracted")
+    extract = start("extract", "hits", "--dask", cluster.address, "--data", "extracted", cwd=raw)
     wait_until(lambda: parts(raw / "extracted" / "hits" / "features.new") >= 2, "the first features")
     cluster.kill_worker()
     assert extract.poll() is None, "the worker was killed too late"
     output, _ = extract.communicate(timeout=300)
-    assert extract.returncode == 0, output.decode()
+    assert extract.returncode == 0, output
     before, after = (lcdvt.open_survey("hits", raw / name).features() for name in ("whole", "extracted"))
     assert after.equals(before)
     assert lcdvt.verify("hits", data=raw / "extracted")[0].findings == []
@@ -91,20 +72,20 @@ def test_workers_killed_in_mid_run_cost_nothing_but_time(raw, whole, cluster):
 
 @pytest.mark.slow
 def test_a_command_that_is_lost_leaves_a_survey_that_goes_on_without_the_cluster(raw, whole, cluster):
-    ingest = start(raw, "ingest", "hits", "--dask", cluster.address, "--data", "lost")
+    ingest = start("ingest", "hits", "--dask", cluster.address, "--data", "lost", cwd=raw)
     wait_until(lambda: parts(raw / "lost" / "hits" / "epochs") >= 2, "the first parts")
     kill_group(ingest)
     done = parts(raw / "lost" / "hits" / "epochs")
     assert done < parts(whole / "epochs"), "the command was killed too late"
-    run(raw, "ingest", "hits", "--jobs", 1, "--data", "lost")
+    finish("ingest", "hits", "--jobs", 1, "--data", "lost", cwd=raw)
     assert content(raw / "lost" / "hits") == content(whole)
 
 
 @pytest.mark.slow
 def test_prediction_on_the_cluster_says_the_same(raw, whole, cluster):
     for name, how in (("here", ()), ("there", ("--dask", cluster.address))):
-        run(raw, "predict", OLD_RUN, "hits", "--data", "whole", "--out", f"{name}.parquet", *how)
-    run(raw, "predict", OLD_RUN, "hits", "--survey", "hits", "--out", "raw.parquet", "--dask", cluster.address)
+        finish("predict", OLD_RUN, "hits", "--data", "whole", "--out", f"{name}.parquet", *how, cwd=raw)
+    finish("predict", OLD_RUN, "hits", "--survey", "hits", "--out", "raw.parquet", "--dask", cluster.address, cwd=raw)
     assert (raw / "here.parquet").read_bytes() == (raw / "there.parquet").read_bytes()
     assert (raw / "here.parquet").read_bytes() == (raw / "raw.parquet").read_bytes()
 
@@ -113,11 +94,11 @@ def test_prediction_on_the_cluster_says_the_same(raw, whole, cluster):
 def test_label_draws_on_the_cluster_give_the_same_table(raw, cluster):
     for name, seed in (("old", 7), ("new", 8)):
         lcdvt.simulate("hits", raw / name, objects=60, seed=seed)
-        run(raw, "ingest", name, "--name", name, "--jobs", 1, "--data", "labelled")
+        finish("ingest", name, "--name", name, "--jobs", 1, "--data", "labelled", cwd=raw)
     command = ["ensemble", "--source", "old", "--target", "new", "--labels", "20%", "--members", 2, "--repeats", 2,
                "--steps", 30, "--preset", "tied", "--rows", "forest-target", "--data", "labelled"]  # fmt: skip
-    run(raw, *command, "--jobs", 1, "--name", "here")
-    run(raw, *command, "--dask", cluster.address, "--name", "there")
+    finish(*command, "--jobs", 1, "--name", "here", cwd=raw)
+    finish(*command, "--dask", cluster.address, "--name", "there", cwd=raw)
     here, there = (raw / "labelled" / "runs" / name for name in ("here", "there"))
     for name in ("weights.safetensors", "scaler.json", "predictions.parquet"):
         assert (here / name).read_bytes() == (there / name).read_bytes(), name

@@ -4,14 +4,13 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.warm_commands import WarmCommand
 
 import lcdvt
 from lcdvt.errors import LcdvtError
@@ -175,22 +174,14 @@ def test_ensemble_is_the_protocol_of_ten_draws_and_ten_models(data, monkeypatch)
     assert {"dvt-top-cycle", "dvt-ensemble", "boosting-both", "gmm-transfer"} <= set(plan.tasks[0].rows)
 
 
-def start(data: Path, name: str, jobs: int, *more: str) -> subprocess.Popen[str]:
+def start(data: Path, name: str, jobs: int, *more: str) -> WarmCommand:
     options = "--labels 10% --members 2 --repeats 3 --steps 60 --rows forest-target".split()
-    verb = [sys.executable, "-m", "lcdvt.cli.main", "ensemble", "--source", "old", "--target", "new", *options]
-    command = [*verb, "--data", str(data), "--name", name, "--jobs", str(jobs), *more]
-    # one thread, as in the workers; a session of its own, so that Ctrl-C reaches them as it does from a keyboard
-    return subprocess.Popen(
-        command,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    command = ["ensemble", "--source", "old", "--target", "new", *options, "--data", data, "--name", name]
+    # one thread, as in the workers; its session is its own, so that Ctrl-C reaches them as it does from a keyboard
+    return WarmCommand([*command, "--jobs", jobs, *more], os.environ | {"OMP_NUM_THREADS": "1"})
 
 
-def end_after(draws: int, process: subprocess.Popen[str], folder: Path, blow: signal.Signals) -> str:
+def end_after(draws: int, process: WarmCommand, folder: Path, blow: signal.Signals) -> str:
     """Send the signal once so many draws are finished; returns what the command said."""
     while process.poll() is None and len(draw_paths(folder)) < draws:
         time.sleep(0.02)
@@ -213,8 +204,8 @@ def test_a_command_that_was_killed_and_interrupted_ends_like_one_that_was_not(da
     assert "hit" not in list_runs(data) and unfinished_runs(data)["hit"] >= 2
     finished = start(data, "hit", 1, "--json", str(tmp_path / "table.json"))
     for process in (finished, calm):
-        assert process.wait(timeout=300) == 0, process.stderr
-        process.communicate()
+        said = process.communicate(timeout=300)
+        assert process.returncode == 0, said
     assert_same_run(data / "runs" / "hit", data / "runs" / "calm")
     table = json.loads((data / "runs" / "calm" / "metrics.json").read_text())["table"]
     assert json.loads((tmp_path / "table.json").read_text())["rows"] == table["rows"]
