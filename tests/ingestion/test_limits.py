@@ -18,6 +18,7 @@ import lcdvt
 from lcdvt.cli.main import app
 from lcdvt.epochs.limits import LIMITS_SCHEMA
 from lcdvt.ingestion import batches
+from lcdvt.results.predict import _left_out as left_out_of
 
 HEADER = "HJD,UT Date,Camera,FWHM,Limit,mag,mag_err,flux(mJy),flux_err,Filter"
 FIRST_DAY = 2458000.0
@@ -504,3 +505,11 @@ def test_joined_stars_get_the_limits_of_files_without_epochs(raw, workspace, tmp
     for mjd, limit in limits:
         assert any(abs(mjd - a) < 1e-9 and abs(limit + shift - b) < 1e-9 for a, b in of_star)
     assert lcdvt.verify("asassn")[0].is_sound, lcdvt.verify("asassn")[0].findings
+
+
+def test_a_star_that_another_file_has_epochs_of_is_not_called_left_out(raw, workspace, tmp_path):
+    ingest(raw)
+    write_unseen(tmp_path / "alone", "star01")
+    write_unseen(tmp_path / "alone", "never")
+    ingest(tmp_path / "alone")
+    assert list(left_out_of(lcdvt.open_survey("asassn"))) == [{"never": "no valid epoch"}]
