@@ -48,7 +48,7 @@ from lcdvt.protocol.carry_out import draw_identity
 from lcdvt.protocol.draw import transfer_problem
 from lcdvt.protocol.plan import DrawTask
 from lcdvt.protocol.stars import put_together
-from lcdvt.protocol.teaching import taught_classes
+from lcdvt.protocol.teaching import teach
 from lcdvt.results.suggest_rule import Opinions, choose_stars
 from lcdvt.workspace.survey import open_survey
 
@@ -130,7 +130,7 @@ def ask_model(setting: Setting, asked: NDArray[np.int64]) -> Opinions:
     surveys = dataset.survey_rows(dataset.fit_scaler(task.scaling), drawn)
     if task.config.teaching:
         # no label is doubted: stars are asked for where the model errs
-        taught = taught_classes(transfer_problem(surveys, dataset.classes), task.config.teaching, task.seed)
+        taught = teach(transfer_problem(surveys, dataset.classes), task.config.teaching, task.seed).classes
         surveys[-1] = replace(surveys[-1], y=taught)
     data = TrainingData.from_surveys(surveys, dataset.classes, task.members)
     model = train(task.config, data, task.member_seeds).model

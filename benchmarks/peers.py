@@ -215,6 +215,7 @@ def main() -> None:
     parser.add_argument("--peers", default=",".join(PEERS), help=f"with commas, from {', '.join(PEERS)}")
     parser.add_argument("--only", default="", help="only tables whose name has this in it")
     parser.add_argument("--quick", action="store_true", help="only the smaller share of labels")
+    parser.add_argument("--labels", default="", help="shares of labels, with commas; those of the tables by default")
     parser.add_argument("--draws", type=int, default=DRAWS)
     parser.add_argument("--members", type=int, default=10)
     parser.add_argument("--seed", type=int, default=0, help="of the first draw; 100 and above for development")

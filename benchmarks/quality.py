@@ -111,7 +111,8 @@ def plan_draws(
         label_of = surveys[-1].objects().set_index("object_id")["label"]
         is_open = (label_of.loc[dataset.object_ids[dataset.rows_of(len(sources))]] == OPEN_CLASS).to_numpy()
         labels = MANY_BANDS_LABELS if (sources, target) in MANY_BANDS else LABELS
-        for share in labels[:1] if arguments.quick else labels:
+        chosen_shares = arguments.labels.split(",") if arguments.labels else labels
+        for share in chosen_shares[:1] if arguments.quick else chosen_shares:
             for seed in range(arguments.seed, arguments.seed + draws):
                 budgets = [*[LabelBudget.parse("all")] * len(sources), LabelBudget.parse(share)]
                 drawn = dataset.draw(budgets, seed)
@@ -241,6 +242,7 @@ def main() -> None:
     parser.add_argument("--preset", default="taught")
     parser.add_argument("--quick", action="store_true", help="one draw, 1 %% labels, five members, the strongest rows")
     parser.add_argument("--only", default="", help="only tables whose name has this in it")
+    parser.add_argument("--labels", default="", help="shares of labels, with commas; those of the tables by default")
     parser.add_argument("--skip", default="", help="rows left out, with commas; dvt-upper-bound takes half of the time")
     parser.add_argument("--seed", type=int, default=0, help="of the first draw; 100 and above for development")
     parser.add_argument("--only-other", action="store_true", help="only `other_score`, none of the tables")

@@ -30,9 +30,10 @@ from lcdvt.dvt.data import TrainingData
 from lcdvt.dvt.ensemble import predict as predict_members
 from lcdvt.dvt.train import resolve_device, train
 from lcdvt.errors import DatasetError, LcdvtError
+from lcdvt.protocol.confidence import soften
 from lcdvt.protocol.doubtful import believed_labels
 from lcdvt.protocol.draw import transfer_problem
-from lcdvt.protocol.teaching import taught_classes
+from lcdvt.protocol.teaching import teach
 
 LARGEST_SEED: Final = 2**31 - 1
 """Scikit-learn's generators draw below it."""
@@ -157,12 +158,15 @@ class DVTClassifier(ClassifierMixin, BaseEstimator):
         names = tuple(str(name) for name in classes)
         first = int(check_random_state(self.random_state).randint(LARGEST_SEED))
         config = self._config(len(domains), len(classes))
+        lesson = None
         if config.teaching and len(rows) > 1:
             problem = believed_labels(transfer_problem(rows, names), config.teaching, first)
-            taught = taught_classes(problem, config.teaching, first)
-            rows[-1] = replace(rows[-1], y=taught)
+            lesson = teach(problem, config.teaching, first)
+            rows[-1] = replace(rows[-1], y=lesson.classes)
         data = TrainingData.from_surveys(rows, names, self.members, resolve_device(self.device))
         training = train(config, data, tuple(range(first, first + self.members)))
+        if config.teaching and config.teaching.softened and lesson is not None:
+            training = soften(training, data, lesson)
         # in double precision a row's probabilities do not depend on the rows beside it
         training.model.cpu().double()
         self.training_, self.classes_, self.domains_, self.scaler_ = training, classes, domains, scaler
@@ -198,7 +202,9 @@ class DVTClassifier(ClassifierMixin, BaseEstimator):
             of_domain = domain == name
             if of_domain.any():
                 scaled = torch.from_numpy(self.scaler_.apply(rows[of_domain], number)).double()
-                probability[of_domain] = predict_members(self.training_.model, scaled, number).probability.numpy()
+                temperature = self.training_.temperature if number == len(self.domains_) - 1 else 1.0
+                told = predict_members(self.training_.model, scaled, number, temperature)
+                probability[of_domain] = told.probability.numpy()
         return probability
 
     def predict(self, X: ArrayLike, sample_domain: ArrayLike | None = None) -> NDArray[Any]:

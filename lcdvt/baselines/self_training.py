@@ -112,8 +112,19 @@ def fit_students(
         return [fit_groups(boosting(WeightedConfig(), seed), groups, len(problem.classes)) for seed in seeds]
 
 
-def product_of_experts(opinions: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return the normalised product of several classifiers' probabilities; none may veto a class altogether."""
-    logs = np.sum([np.log(np.maximum(opinion, LEAST_PROBABILITY)) for opinion in opinions], axis=0)
+def product_of_experts(
+    opinions: Sequence[NDArray[np.float64]], weights: Sequence[float] | None = None
+) -> NDArray[np.float64]:
+    """Return the normalised product of several classifiers' probabilities; none may veto a class altogether.
+
+    Parameters
+    ----------
+    opinions
+        (objects, classes) of each.
+    weights
+        How often each opinion counts; once by default.
+    """
+    counted = zip(weights or [1.0] * len(opinions), opinions, strict=True)
+    logs = np.sum([weight * np.log(np.maximum(opinion, LEAST_PROBABILITY)) for weight, opinion in counted], axis=0)
     product = np.exp(logs - logs.max(axis=1, keepdims=True))
     return product / product.sum(axis=1, keepdims=True)

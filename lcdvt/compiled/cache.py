@@ -25,6 +25,12 @@ _SHARED_PARTS: Final = (
     "features/waves.py",
     "features/families/moments.py",
     "features/families/indices.py",
+    "features/period/eclipse.py",
+    "features/period/fit.py",
+    "features/period/fourier.py",
+    "features/period/median.py",
+    "features/period/shape.py",
+    "features/period/significance.py",
 )
 _COMPLETE: Final = "complete"
 

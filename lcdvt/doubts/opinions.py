@@ -25,13 +25,18 @@ from lcdvt.workspace.survey import StoredSurvey
 FOREST: Final = ForestConfig(smallest_leaf=5)
 FOLDS: Final = 5
 REPEATS: Final = 3
-"""Cross-validations with other folds, whose mean is the opinion."""
+"""Cross-validations with other folds, whose mean is the opinion of `lcdvt doubt`."""
 # Of a survey with more labels each forest learns from so many, drawn at random: more would take hours.
 MOST_LEARNED: Final = 20_000
 
 
 def opinion_within(
-    x: NDArray[np.floating], y: NDArray[np.integer], n_classes: int, seed: int, progress: Progress = silent
+    x: NDArray[np.floating],
+    y: NDArray[np.integer],
+    n_classes: int,
+    seed: int,
+    progress: Progress = silent,
+    repeats: int = REPEATS,
 ) -> NDArray[np.float64]:
     """Return each labelled star's probabilities by forests that learned from other stars; NaN for unlabelled ones.
 
@@ -49,11 +54,13 @@ def opinion_within(
         The random seed of folds and forests.
     progress
         Called with the number of forests grown.
+    repeats
+        Cross-validations.
     """
     labelled = np.flatnonzero(y != UNLABELLED)
     probability = np.full((len(y), n_classes), np.nan)
     probability[labelled] = 0.0
-    for repeat in range(REPEATS):
+    for repeat in range(repeats):
         generator = np.random.default_rng(seed + repeat)
         fold = generator.permutation(np.arange(len(labelled)) % FOLDS)
         for number in range(FOLDS):
@@ -61,8 +68,8 @@ def opinion_within(
             if len(learned) > MOST_LEARNED:
                 learned = generator.choice(learned, MOST_LEARNED, replace=False)
             model = fit_classes(FOREST.forest(seed + repeat), x[learned], y[learned], n_classes)
-            probability[held_out] += model(x[held_out]) / REPEATS
-            progress(repeat * FOLDS + number + 1, REPEATS * FOLDS)
+            probability[held_out] += model(x[held_out]) / repeats
+            progress(repeat * FOLDS + number + 1, repeats * FOLDS)
     return probability
 
 

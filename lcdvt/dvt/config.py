@@ -242,12 +242,16 @@ class TeachingConfig:
         Boosting models of each kind in a later round.
     target_only_student
         Whether one kind learns without the source's labels.
+    target_only_weight
+        How often the opinion of that kind counts among the experts.
     replicates
         How often each star's light curve is thinned, its features being one more row for the teachers
         (`lcdvt.ingestion.replicates`).
     doubtful_labels
         Whether drawn labels that the sources contradict are learned from like all others, or left out
         (`lcdvt.protocol.doubtful`).
+    softened
+        Whether the trained ensemble is made no surer than its teachers warrant (`lcdvt.protocol.confidence`).
     """
 
     folds: int = 1
@@ -257,8 +261,10 @@ class TeachingConfig:
     confident_share: float = 0.5
     students: int = 2
     target_only_student: bool = True
+    target_only_weight: float = 1.0
     replicates: int = 1
     doubtful_labels: DoubtfulLabels = "keep"
+    softened: bool = True
 
     def __post_init__(self) -> None:
         if self.doubtful_labels not in get_args(DoubtfulLabels):
@@ -269,6 +275,8 @@ class TeachingConfig:
             raise SettingsError(f"replicates={self.replicates}: give 0 (none) or more.")
         if self.folds < 1 or self.students < 1 or self.self_training_rounds < 0:
             raise SettingsError("teaching: give at least one fold and one student, and no negative number of rounds.")
+        if self.target_only_weight < 0:
+            raise SettingsError(f"teaching.target_only_weight = {self.target_only_weight}: give 0 or more.")
         if not 0 < self.confident_share <= 1:
             raise SettingsError(f"teaching.confident_share = {self.confident_share}: give a value above 0, up to 1.")
 

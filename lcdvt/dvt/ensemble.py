@@ -16,14 +16,17 @@ class EnsemblePrediction:
     ----------
     members
         (members, objects, K): each member's probabilities.
+    temperature
+        Above 1 it makes the members' mean less sure, below 1 surer; no class changes by it.
     """
 
     members: Tensor
+    temperature: float = 1.0
 
     @property
     def probability(self) -> Tensor:
-        """The mean of the members' probabilities, (objects, K)."""
-        return self.members.mean(0)
+        """The mean of the members' probabilities, at the ensemble's temperature, (objects, K)."""
+        return at_temperature(self.members.mean(0), self.temperature)
 
     @property
     def class_number(self) -> Tensor:
@@ -36,7 +39,15 @@ class EnsemblePrediction:
         return (self.members.argmax(-1) != self.class_number).float().mean(0)
 
 
-def predict(model: DVT, x: Tensor, survey: int) -> EnsemblePrediction:
+def at_temperature(probability: Tensor, temperature: float) -> Tensor:
+    """Return (objects, K) raised to the power of one over the temperature, normalised again; the order stays."""
+    if temperature == 1:
+        return probability
+    logs = probability.clamp_min(torch.finfo(probability.dtype).tiny).log()
+    return (logs / temperature).softmax(-1)
+
+
+def predict(model: DVT, x: Tensor, survey: int, temperature: float = 1.0) -> EnsemblePrediction:
     """Classify rows of one survey with all members in one batched pass.
 
     Parameters
@@ -47,7 +58,9 @@ def predict(model: DVT, x: Tensor, survey: int) -> EnsemblePrediction:
         Scaled features, (objects, features), NaN where missing.
     survey
         Which survey's encoder end and classifier to use.
+    temperature
+        Of the members' mean.
     """
     width = max(model.widths)
     padded = torch.nn.functional.pad(x, (0, width - x.shape[-1]))
-    return EnsemblePrediction(model.probabilities(torch.nan_to_num(padded, nan=0.0), survey))
+    return EnsemblePrediction(model.probabilities(torch.nan_to_num(padded, nan=0.0), survey), temperature)

@@ -60,6 +60,8 @@ class TrainingResult:
         Cycle consistency (0 to 1) of each member as it is in `model`.
     failures
         By seed: why a member was ended.
+    temperature
+        At which the members' mean is as sure of the target as it should be; whoever trained them finds it afterwards.
     """
 
     model: DVT
@@ -67,6 +69,7 @@ class TrainingResult:
     history: list[dict[str, Any]] = field(repr=False)
     cycle: tuple[float, ...]
     failures: dict[int, str]
+    temperature: float = 1.0
 
     @property
     def top_member(self) -> int:

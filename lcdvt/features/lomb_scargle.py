@@ -32,8 +32,6 @@ RANK_ONE: Final = 1e-10
 # The recurrence costs N² and the FFT N log N: they cross near here.
 LONGEST_DIRECT: Final = 60
 NUFFT_TOLERANCE: Final = 1e-6
-# A float's seven digits, times a phase of ten thousand turns: less would not be more exact.
-SINGLE_TOLERANCE: Final = 1e-4
 PLANS_KEPT: Final = 8
 UPSAMPLING: Final = 1.25
 
@@ -156,41 +154,36 @@ class Transform:
     ----------
     number
         Frequencies wanted.
-    single
-        In single precision: half the time and less, good to the number of frequencies times 1e-8.
     """
 
-    def __init__(self, number: int, *, single: bool = False) -> None:
+    def __init__(self, number: int) -> None:
         self._number = number
-        self._real: Any = np.float32 if single else np.float64
-        self._complex: Any = np.complex64 if single else np.complex128
         # Few sizes, so that plans are shared between curves of nearly the same length.
         quantum = 1 << max(number.bit_length() - 5, 1)
         self._modes = -(-number // quantum) * quantum
-        self._plan = _plan(self._modes, single)
+        self._plan = _plan(self._modes)
 
     def at(self, first: np.ndarray, step: np.ndarray) -> np.ndarray:
         """Take the epochs' phases at the first frequency and their steps; return what every value is multiplied with.
 
         The transform's modes run from −M/2: the shift brings the first frequency there.
         """
-        self._plan.setpts(step.astype(self._real, copy=False))
+        self._plan.setpts(step)
         return np.exp(1j * (first + (self._modes // 2) * step))
 
     def sums(self, values: np.ndarray) -> np.ndarray:
         """Return real and imaginary parts, a row for each frequency, of values that were shifted."""
-        found = self._plan.execute(values.astype(self._complex, copy=False))
-        return np.ascontiguousarray(found[: self._number]).view(self._real).reshape(-1, 2)
+        found = self._plan.execute(values)
+        return np.ascontiguousarray(found[: self._number]).view(np.float64).reshape(-1, 2)
 
 
 @lru_cache(maxsize=PLANS_KEPT)
-def _plan(modes: int, single: bool) -> Any:
+def _plan(modes: int) -> Any:
     import finufft
 
     # One thread: batches are spread over processes already. Few epochs and many frequencies: the inner FFT is all of
     # the cost, and a quarter more frequencies are enough for it at this tolerance, instead of twice as many.
-    tolerance, kind = (SINGLE_TOLERANCE, "complex64") if single else (NUFFT_TOLERANCE, "complex128")
-    return finufft.Plan(1, (modes,), n_trans=1, eps=tolerance, isign=1, nthreads=1, dtype=kind, upsampfac=UPSAMPLING)
+    return finufft.Plan(1, (modes,), n_trans=1, eps=NUFFT_TOLERANCE, isign=1, nthreads=1, upsampfac=UPSAMPLING)
 
 
 class FourierSums:

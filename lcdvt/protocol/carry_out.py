@@ -318,7 +318,7 @@ def _opinion_of(result: DrawResult, values: NDArray[np.float64], target: int) ->
     """Return what the ensemble says of stars that it did not learn from."""
     x = result.scaler.apply(values, target)
     device = next(result.training.model.parameters()).device
-    told = predict(result.training.model, torch.from_numpy(x).to(device), target)
+    told = predict(result.training.model, torch.from_numpy(x).to(device), target, result.training.temperature)
     probability, disagreement = (
         part.detach().cpu().numpy().astype(float) for part in (told.probability, told.disagreement)
     )

@@ -16,10 +16,11 @@ from lcdvt.dvt.data import TrainingData
 from lcdvt.dvt.ensemble import EnsemblePrediction, predict
 from lcdvt.dvt.train import TrainingError, TrainingResult, resolve_device, train
 from lcdvt.parallel.progress import Progress, silent
+from lcdvt.protocol.confidence import soften
 from lcdvt.protocol.doubtful import believed_labels
 from lcdvt.protocol.novelty import Novelty, other_score
 from lcdvt.protocol.plan import DrawTask
-from lcdvt.protocol.teaching import first_opinions, taught_classes
+from lcdvt.protocol.teaching import first_opinions, teach
 from lcdvt.results.draw_record import RowOutcome
 
 
@@ -73,17 +74,20 @@ def run_draw(task: DrawTask, progress: Progress = silent) -> DrawResult:
     target = surveys[-1]
     problem = transfer_problem(surveys, task.dataset.classes)
     teaching = task.config.teaching
-    lesson = believed_labels(problem, teaching, task.seed) if teaching else problem
-    opinions = first_opinions(lesson, teaching or TeachingConfig(), task.seed)
-    if teaching and task.target > 0:
-        taught = taught_classes(lesson, teaching, task.seed, opinions)
-        surveys = [*surveys[:-1], replace(target, y=taught)]
+    believed = believed_labels(problem, teaching, task.seed) if teaching else problem
+    opinions = first_opinions(believed, teaching or TeachingConfig(), task.seed)
+    lesson = teach(believed, teaching, task.seed, opinions) if teaching and task.target > 0 else None
+    if lesson is not None:
+        surveys = [*surveys[:-1], replace(target, y=lesson.classes)]
     data = TrainingData.from_surveys(surveys, task.dataset.classes, task.members, resolve_device(task.device))
     training = train(task.config, data, task.member_seeds, progress=progress)
-    opinion = predict(training.model, data.rows[-len(target.y) :, : data.widths[-1]], task.target)
+    if teaching and teaching.softened and lesson is not None:
+        training = soften(training, data, lesson)
+    target_rows = data.rows[-len(target.y) :, : data.widths[-1]]
+    opinion = predict(training.model, target_rows, task.target, training.temperature)
 
     def ask(x: NDArray[np.floating]) -> EnsemblePrediction:
-        return predict(training.model, torch.from_numpy(x).to(data.rows.device), task.target)
+        return predict(training.model, torch.from_numpy(x).to(data.rows.device), task.target, training.temperature)
 
     fitted = {
         DVT_ENSEMBLE: FittedRow(_array(opinion.probability), lambda x: _array(ask(x).probability)),
@@ -106,7 +110,7 @@ def run_draw(task: DrawTask, progress: Progress = silent) -> DrawResult:
         novelty=other_score(problem.without_replicates(), opinions, task.seed),
         training=training,
         scaler=scaler,
-        doubted=problem.target_y != lesson.target_y,
+        doubted=problem.target_y != believed.target_y,
     )
 
 

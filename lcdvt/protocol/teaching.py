@@ -16,7 +16,7 @@ No label outside the draw is seen: `TransferProblem` does not hold any.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,13 +31,50 @@ from lcdvt.dataset.folds import stratified_folds
 from lcdvt.dvt.config import TeachingConfig
 
 
-def taught_classes(
+@dataclass(frozen=True)
+class Lesson:
+    """What trees say of the target.
+
+    Parameters
+    ----------
+    drawn
+        The labels that are known, −1 for everything else.
+    experts
+        (target objects, classes) of each expert.
+    weights
+        How often each of them counts in the product.
+    alone
+        What the expert says that learned from the target's labels alone; None where they lack a class.
+    """
+
+    drawn: NDArray[np.integer]
+    experts: tuple[NDArray[np.float64], ...]
+    weights: tuple[float, ...]
+    alone: NDArray[np.float64] | None = None
+
+    @property
+    def posterior(self) -> NDArray[np.float64]:
+        """The product of all experts' probabilities, (target objects, classes): far too sure, but seldom wrong."""
+        return product_of_experts(self.experts, self.weights)
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """The mean of all experts' probabilities, (target objects, classes): less sure where they disagree."""
+        return np.mean(self.experts, axis=0)
+
+    @property
+    def classes(self) -> NDArray[np.int64]:
+        """A class for every target object: the drawn label, or the product's."""
+        return np.where(self.drawn != UNLABELLED, self.drawn, self.posterior.argmax(axis=1)).astype(np.int64)
+
+
+def teach(
     problem: TransferProblem,
     config: TeachingConfig,
     seed: int,
     opinions: Sequence[NDArray[np.float64]] | None = None,
-) -> NDArray[np.int64]:
-    """Return a class for every target object: the drawn label, or what the trees teach.
+) -> Lesson:
+    """Ask all experts about the target.
 
     Parameters
     ----------
@@ -50,27 +87,20 @@ def taught_classes(
     opinions
         What `first_opinions` said, where it was asked already.
     """
-    teacher = tree_posterior(problem, config, seed, opinions)
-    return np.where(problem.target_y != UNLABELLED, problem.target_y, teacher.argmax(axis=1)).astype(np.int64)
-
-
-def tree_posterior(
-    problem: TransferProblem,
-    config: TeachingConfig,
-    seed: int,
-    opinions: Sequence[NDArray[np.float64]] | None = None,
-) -> NDArray[np.float64]:
-    """Return (target objects, classes): the product of all experts' probabilities."""
     first = first_opinions(problem, config, seed) if opinions is None else list(opinions)
+    alone = None
     if config.target_forest and _has_label_of_every_class(problem):
-        alone = ForestOnOneSurvey("target")
-        alone.fit(problem, seed)
-        first = [*first, alone.predict_proba(problem.target_x)]
-    experts = first
+        forest = ForestOnOneSurvey("target")
+        forest.fit(problem, seed)
+        alone = forest.predict_proba(problem.target_x)
+        first = [*first, alone]
+    lesson = Lesson(problem.target_y, tuple(first), (1.0,) * len(first), alone)
     for _ in range(config.self_training_rounds):
-        guessed = confident_classes(product_of_experts(experts), problem.target_y, config.confident_share)
-        experts = first + _second_round(problem, guessed, config, seed)
-    return product_of_experts(experts)
+        guessed = confident_classes(lesson.posterior, problem.target_y, config.confident_share)
+        second = _second_round(problem, guessed, config, seed)
+        weights = (1.0,) * (len(first) + 1) + (config.target_only_weight,) * (len(second) - 1)
+        lesson = Lesson(problem.target_y, (*first, *second), weights, alone)
+    return lesson
 
 
 def _has_label_of_every_class(problem: TransferProblem) -> bool:

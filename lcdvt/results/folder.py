@@ -5,7 +5,7 @@ until the new one is finished, and a run that was interrupted is never taken for
 folder holds:
 
 ============================ =====================================================================================
-config.toml                  every number of the model; surveys, classes, seeds and cycle consistency of the members
+config.toml                  every number of the model; surveys, classes, the members' seeds and cycles, temperature
 weights.safetensors          the first draw's ensemble; with `scaler.json` it classifies new stars
 metrics.json                 how the run was made (verb, labels, seeds, citations, …) and, under `table`, its table
 draws/draw-000.json, …       each draw: F1, confusion counts and reliability bins of every row (`draw_record`)
@@ -15,6 +15,7 @@ checksums.json               of every other file, for `lcdvt verify`
 ============================ =====================================================================================
 """
 
+import math
 import re
 import shutil
 from collections.abc import Mapping
@@ -29,7 +30,7 @@ from lcdvt.disk.checksums import write_checksums
 from lcdvt.disk.limited_text import TOML_LIMIT, parse_toml, read_json_object, read_limited
 from lcdvt.disk.locks import alone
 from lcdvt.disk.toml_config import from_table, read_table
-from lcdvt.errors import WorkspaceError
+from lcdvt.errors import SettingsError, WorkspaceError
 from lcdvt.tables.record import from_record
 from lcdvt.tables.table import ResultTable
 from lcdvt.workspace.folder import RUNS_FOLDER, workspace_folder
@@ -58,6 +59,8 @@ class RunDescription:
         One for each member.
     cycle
         Cycle consistency (0 to 1) of each member.
+    temperature
+        Of the ensemble's probabilities of the last survey.
     """
 
     surveys: tuple[str, ...]
@@ -65,6 +68,11 @@ class RunDescription:
     widths: tuple[int, ...]
     seeds: tuple[int, ...]
     cycle: tuple[float, ...] = ()
+    temperature: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.temperature < math.inf:
+            raise SettingsError(f"run.temperature = {self.temperature}: a number above 0 is needed; train again.")
 
 
 @dataclass(frozen=True)

@@ -269,7 +269,7 @@ def classify_frame(saved: SavedRun, aligned: pd.DataFrame, head: int, other: Oth
     scaled, usable = saved.scaled(aligned, head)
     looks_other = other.score(scaled) if other is not None else np.full(len(scaled), np.nan)
     with torch.no_grad():
-        opinion = predict_members(saved.model, torch.from_numpy(scaled), head)
+        opinion = predict_members(saved.model, torch.from_numpy(scaled), head, saved.temperature(head))
     classes = np.array(saved.description.classes, dtype=object)
     mean = opinion.probability.numpy()
     probability = mean.astype(float)

@@ -66,8 +66,14 @@ class SavedRun:
         metrics: Mapping[str, Any] | None = None,
     ) -> "SavedRun":
         """Put a finished training and its names together."""
-        description = RunDescription(surveys, classes, result.model.widths, result.seeds, result.cycle)
+        description = RunDescription(
+            surveys, classes, result.model.widths, result.seeds, result.cycle, result.temperature
+        )
         return cls(config, description, result.model, scaler, metrics or {}, result.history_table())
+
+    def temperature(self, survey: int) -> float:
+        """Return the temperature of what the ensemble says with a survey's layers: it was found for the last one."""
+        return self.description.temperature if survey == len(self.description.surveys) - 1 else 1.0
 
     def aligned(
         self, features: pd.DataFrame, bands: tuple[str, ...], wavelengths: Sequence[float] = ()

@@ -22,6 +22,20 @@ def test_three_opinions_by_hand() -> None:
     )
 
 
+def test_a_temperature_changes_how_sure_the_mean_is_and_no_class() -> None:
+    opinions = torch.tensor([[[0.9, 0.1, 0.0], [0.2, 0.5, 0.3]], [[0.7, 0.3, 0.0], [0.4, 0.1, 0.5]]])
+    plain, soft, sharp = (EnsemblePrediction(opinions, temperature) for temperature in (1.0, 2.0, 0.5))
+    torch.testing.assert_close(plain.probability, opinions.mean(0))
+    roots = torch.tensor([0.8, 0.2, 0.0]).sqrt()
+    torch.testing.assert_close(soft.probability[0], roots / roots.sum())
+    torch.testing.assert_close(sharp.probability[0], torch.tensor([0.64, 0.04, 0.0]) / 0.68)
+    for other in (soft, sharp):
+        assert torch.equal(other.probability.argsort(-1), plain.probability.argsort(-1))
+        assert torch.equal(other.class_number, plain.class_number)
+        assert torch.equal(other.disagreement, plain.disagreement)
+        torch.testing.assert_close(other.probability.sum(-1), torch.ones(2))
+
+
 def test_members_in_one_pass_equal_members_one_by_one() -> None:
     model = train(quick_config(steps=20), two_surveys(3), (1, 2, 3)).model
     x = torch.from_numpy(survey_rows("new", shift=0.7, seed=5)[0].x).float()

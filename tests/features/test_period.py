@@ -112,6 +112,22 @@ def test_a_few_nights_in_eclipse_are_enough() -> None:
     assert share_of_few_eclipses(PeriodConfig(), bands=2) >= 0.8
 
 
+@pytest.mark.parametrize("seed", [0, 3, 4])
+def test_long_spells_of_outliers_do_not_hide_a_pulsation(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    spells = rng.uniform(0.0, 2200.0, 4)
+    within = (begin + rng.uniform(0.0, 12.0, 20) for begin in spells)
+    t = np.sort(np.concatenate((rng.uniform(0.0, 2200.0, 400), *within)))
+    phase = t / 3.797
+    mag = 14.4 + 0.11 * np.sin(2.0 * np.pi * phase) + 0.05 * np.sin(4.0 * np.pi * phase) + rng.normal(0.0, 0.01, t.size)
+    for begin in spells:
+        mag += np.where((t >= begin) & (t < begin + 12.0), 0.4, 0.0)
+    found = find_period((t,), (mag,), (np.full(t.size, 0.01),), (0.2, 200.0))
+    assert found.period == pytest.approx(3.797, rel=1e-4) and found.fap < 1e-3
+    # the spells count for little once they are told
+    assert found.power > 0.6
+
+
 def test_eclipses_are_not_looked_for_in_other_stars(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     monkeypatch.setattr("lcdvt.features.period.eclipse._scores", lambda *given: asked.append(given))

@@ -7,10 +7,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from lcdvt.features.period.fit import CHAINS, MODEL_CHAINS, MODEL_HARMONICS, N_MODELS, Bands, fit_candidates, fit_model
-from lcdvt.features.period.scan import _direct_power
-from lcdvt.features.period.search import find_period
-from lcdvt.features.period.significance import _chi2_survival
+from lcdvt.compiled.kernel import kernel
+from lcdvt.features.period.choice import ChoiceConfig
+from lcdvt.features.period.fit import (
+    CHAINS,
+    MODEL_CHAINS,
+    MODEL_HARMONICS,
+    MODEL_HIGHEST,
+    N_MODELS,
+    NO_MODEL,
+    RESIDUALS,
+    Bands,
+    FitWork,
+    fit_all,
+)
+from lcdvt.features.period.median import median
+from lcdvt.features.period.scan import _transformed_power, direct_power
+from lcdvt.features.period.search import PeriodConfig, find_period
+from lcdvt.features.period.significance import chi2_survival
 
 RANGE = (0.2, 200.0)
 
@@ -77,7 +91,50 @@ def test_direct_sum_is_the_floating_mean_periodogram() -> None:
     y = mag - np.sum(w * mag)
     df, n_grid = 0.005, 900
     expected = nifty_ls.lombscargle(t, y, err, fmin=df, fmax=n_grid * df, Nf=n_grid, nthreads=1).power
-    np.testing.assert_allclose(_direct_power(t, y, w, df, n_grid), expected, rtol=0.0, atol=1e-6)
+    np.testing.assert_allclose(direct_power(t, y, w, df, n_grid), expected, rtol=0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("n_grid", [900, 901, 902])
+def test_the_transforms_give_the_sums_power(n_grid: int) -> None:
+    t, mag, err = light_curve(3, 150, 120.0)
+    w = err**-2.0 / np.sum(err**-2.0)
+    bands = Bands(t - 60.0, w, mag - np.sum(w * mag), np.array([0, t.size]), np.array([8]))
+    df = 1.0 / 360.0
+    found = _transformed_power(bands, t.size, df, n_grid)
+    np.testing.assert_allclose(found, direct_power(bands.t, bands.y, w, df, n_grid), rtol=0.0, atol=2e-3)
+
+
+@kernel
+def fit(
+    t, w, y, bounds, max_harmonics, frequencies, reaches, count, n_points, highest, model, sharpenings, sharpened,
+    baseline, cycles_per_harmonic, window_penalty, epochs, small, coefficients, places, table, window,
+):  # fmt: skip
+    fit_all(
+        t, w, y, bounds, max_harmonics, frequencies, reaches, count, n_points, highest, model, sharpenings, sharpened,
+        baseline, cycles_per_harmonic, window_penalty, epochs, small, coefficients, places, table, window,
+    )  # fmt: skip
+
+
+@kernel
+def median_of(values: np.ndarray) -> float:
+    return median(values, np.int64(0), values.size)
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40))
+def test_the_median_within_kernels(values: list[float]) -> None:
+    assert median_of(np.array(values)) == np.median(values)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_finalists_that_are_left_out_would_not_win(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    t = np.sort(np.floor(rng.uniform(0.0, 300.0, 120)) + rng.normal(0.3, 0.08, 120))
+    phase = t / rng.uniform(0.3, 3.0) % 1.0
+    mag = 15.0 - 0.4 * np.exp(-((phase - 0.5) ** 2) / rng.uniform(0.005, 0.1)) + rng.normal(0.0, 0.02 * seed, t.size)
+    mag[::30] += 0.5
+    err = np.full(t.size, 0.05)
+    everybody = PeriodConfig(choice=ChoiceConfig(contenders=-np.inf))
+    assert find_period((t,), (mag,), (err,), RANGE) == find_period((t,), (mag,), (err,), RANGE, config=everybody)
 
 
 @pytest.mark.parametrize("model", range(N_MODELS))
@@ -93,13 +150,18 @@ def test_every_model_is_the_least_squares_fit(model: int) -> None:
     root = np.sqrt(w)
     solution = np.linalg.lstsq(design * root[:, None], y * root, rcond=None)[0]
     expected = y - design @ solution
-    residuals, coefficients = fit_model(bands, 1.0 / 1.54, model)
-    np.testing.assert_allclose(residuals, expected, atol=1e-10)
+    no_sharpening = (0, 0, 0.0, 1.0, 0.0)
+    work, frequency = FitWork.of(bands, 1), np.array([1.0 / 1.54])
+    fit(*bands, frequency, np.zeros(1), 1, 1, MODEL_HIGHEST[model], model, *no_sharpening, *work)
+    coefficients = work.coefficients.copy()
+    np.testing.assert_allclose(work.epochs[RESIDUALS], expected, atol=1e-10)
     np.testing.assert_allclose(coefficients[0, [2 * k - 2 for k in harmonics]], solution[1::2], atol=1e-10)
-    _, gains, _ = fit_candidates(bands, np.array([1.0 / 1.54]), np.array([1e-12]), 3, 8)
-    assert gains[0, model] == pytest.approx(0.5 * t.size * np.log(np.sum(w * y**2) / np.sum(w * expected**2)), rel=1e-6)
+    fit(*bands, frequency, np.array([1e-12]), 1, 3, 8, NO_MODEL, *no_sharpening, *work)
+    assert work.table[1, 0, model] == pytest.approx(
+        0.5 * t.size * np.log(np.sum(w * y**2) / np.sum(w * expected**2)), rel=1e-6
+    )
 
 
 @pytest.mark.parametrize(("value", "degrees"), [(0.0, 2), (3.0, 2), (11.5, 8), (60.0, 32)])
 def test_chi2_survival(value: float, degrees: int) -> None:
-    assert _chi2_survival(value, degrees) == pytest.approx(chi2.sf(value, degrees), rel=1e-12)
+    assert chi2_survival.py_func(value, degrees) == pytest.approx(chi2.sf(value, degrees), rel=1e-12)

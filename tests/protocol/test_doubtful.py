@@ -11,9 +11,9 @@ import lcdvt
 from lcdvt.baselines.problem import TransferProblem
 from lcdvt.dvt.config import TeachingConfig
 from lcdvt.errors import SettingsError
-from lcdvt.protocol.doubtful import believed_labels, doubtful_labels
+from lcdvt.protocol.doubtful import MOST_CONTRADICTED, believed_labels, contradicted_share, doubtful_labels
 from lcdvt.protocol.plan import TransferOptions
-from lcdvt.protocol.teaching import taught_classes
+from lcdvt.protocol.teaching import teach
 from lcdvt.results.draw_record import read_draws
 
 
@@ -48,6 +48,32 @@ def test_sources_that_do_not_know_the_target_doubt_nothing():
     assert not doubtful_labels(replace(problem, source_y=source_y), seed=0).any()
 
 
+def test_sources_whose_own_labels_contradict_each_other_doubt_nothing(monkeypatch):
+    problem, star = with_wrong_label()
+    generator = np.random.default_rng(0)
+    wrong = generator.random(len(problem.source_y)) < 0.08
+    by_eye = replace(problem, source_y=np.where(wrong, (problem.source_y + 1) % 4, problem.source_y))
+    assert contradicted_share(problem, seed=0) < MOST_CONTRADICTED <= contradicted_share(by_eye, seed=0) < 0.15
+    assert not doubtful_labels(by_eye, seed=0).any()
+    monkeypatch.setattr("lcdvt.protocol.doubtful.MOST_CONTRADICTED", 1.0)
+    assert doubtful_labels(by_eye, seed=0)[star]
+
+
+def test_of_many_labels_some_are_judged_and_nothing_of_the_target(monkeypatch):
+    problem, _ = with_wrong_label()
+    whole = contradicted_share(problem, seed=0)
+    other = replace(problem, target_x=problem.target_x + 1, target_y=np.full_like(problem.target_y, 2))
+    assert contradicted_share(other, seed=0) == whole
+    judged = []
+    monkeypatch.setattr("lcdvt.protocol.doubtful.JUDGED_LABELS", 100)
+    monkeypatch.setattr(
+        "lcdvt.protocol.doubtful.opinion_within",
+        lambda x, y, n_classes, seed, repeats: (judged.append(len(y)), np.eye(n_classes)[y])[1],
+    )
+    assert contradicted_share(problem, seed=0) == 0
+    assert judged == [100]
+
+
 def test_a_class_that_no_source_knows_is_not_doubted():
     problem, _ = with_wrong_label()
     unknown = replace(problem, source_y=np.where(problem.source_y == 1, -1, problem.source_y))
@@ -71,9 +97,9 @@ def test_a_class_keeps_its_labels_if_every_one_of_them_is_contradicted():
 def test_a_doubted_star_is_taught_what_the_trees_say():
     problem, star = with_wrong_label()
     quick = TeachingConfig(students=1)
-    assert taught_classes(problem, quick, seed=0)[star] == 0
+    assert teach(problem, quick, seed=0).classes[star] == 0
     left = believed_labels(problem, TeachingConfig(doubtful_labels="leave-out"), seed=0)
-    taught = taught_classes(left, quick, seed=0)
+    taught = teach(left, quick, seed=0).classes
     assert taught[star] == 3
     believed = left.target_y != -1
     assert (taught[believed] == problem.target_y[believed]).all()

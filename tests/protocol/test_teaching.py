@@ -16,7 +16,7 @@ from lcdvt.protocol.doubtful import doubtful_labels
 from lcdvt.protocol.draw import run_draw, transfer_problem
 from lcdvt.protocol.novelty import other_score
 from lcdvt.protocol.plan import DrawTask
-from lcdvt.protocol.teaching import first_opinions, taught_classes, tree_posterior
+from lcdvt.protocol.teaching import first_opinions, teach
 
 # leaving out doubtful labels is no default, and must look at no hidden label either
 QUICK_TEACHING = TeachingConfig(students=1, doubtful_labels="leave-out")
@@ -60,10 +60,30 @@ def test_no_expert_can_veto_a_class_alone():
     assert np.isclose(product.sum(), 1)
 
 
+def test_an_expert_may_count_more_than_once():
+    one, other = np.array([[0.8, 0.2]]), np.array([[0.3, 0.7]])
+    thrice = product_of_experts([one, other, other, other])
+    np.testing.assert_allclose(product_of_experts([one, other], [1, 3]), thrice, rtol=1e-12)
+    assert product_of_experts([one, other]).argmax() == 0
+    assert product_of_experts([one, other], [1, 3]).argmax() == 1
+
+
+def test_the_student_without_the_source_counts_as_often_as_it_is_told():
+    problem, _ = shifted(target_objects=60, source_objects=60)
+    often, once = (teach(problem, replace(QUICK_TEACHING, target_only_weight=w), seed=3) for w in (3.0, 1.0))
+    assert often.weights == (1, 1, 1, 1, 3)
+    assert once.weights == teach(problem, QUICK_TEACHING, seed=3).weights == (1, 1, 1, 1, 1)
+    assert all(np.array_equal(a, b) for a, b in zip(often.experts, once.experts, strict=True))
+    thrice = product_of_experts([*once.experts, once.experts[-1], once.experts[-1]])
+    np.testing.assert_allclose(often.posterior, thrice, rtol=1e-9)
+    without = teach(problem, replace(QUICK_TEACHING, target_only_student=False), seed=3)
+    assert without.weights == (1, 1, 1, 1)
+
+
 def test_drawn_labels_are_taught_as_they_are_even_where_trees_disagree():
     problem, _ = shifted()
     wrong = np.where(problem.target_y == 0, 1, problem.target_y)
-    taught = taught_classes(replace(problem, target_y=wrong), QUICK_TEACHING, seed=0)
+    taught = teach(replace(problem, target_y=wrong), QUICK_TEACHING, seed=0).classes
     drawn = wrong != -1
     assert (taught[drawn] == wrong[drawn]).all()
     assert set(np.unique(taught)) <= set(range(4))
@@ -71,8 +91,8 @@ def test_drawn_labels_are_taught_as_they_are_even_where_trees_disagree():
 
 def test_teaching_gets_most_stars_right_and_repeats_itself():
     problem, truth = shifted()
-    posterior = tree_posterior(problem, QUICK_TEACHING, seed=3)
-    again = tree_posterior(problem, QUICK_TEACHING, seed=3)
+    posterior = teach(problem, QUICK_TEACHING, seed=3).posterior
+    again = teach(problem, QUICK_TEACHING, seed=3).posterior
     assert np.array_equal(posterior, again)
     hidden = problem.target_y == -1
     assert np.mean(posterior.argmax(axis=1)[hidden] == truth[hidden]) > 0.85
@@ -81,9 +101,9 @@ def test_teaching_gets_most_stars_right_and_repeats_itself():
 def test_the_target_speaks_for_itself_where_it_has_a_label_of_every_class():
     problem, _ = shifted()
     without = replace(QUICK_TEACHING, target_forest=False)
-    assert not np.array_equal(tree_posterior(problem, QUICK_TEACHING, 3), tree_posterior(problem, without, 3))
+    assert not np.array_equal(teach(problem, QUICK_TEACHING, 3).posterior, teach(problem, without, 3).posterior)
     lacking = replace(problem, target_y=np.where(problem.target_y == 2, -1, problem.target_y))
-    assert np.array_equal(tree_posterior(lacking, QUICK_TEACHING, 3), tree_posterior(lacking, without, 3))
+    assert np.array_equal(teach(lacking, QUICK_TEACHING, 3).posterior, teach(lacking, without, 3).posterior)
 
 
 def test_the_first_teachers_can_go_without_a_fold_each():
@@ -97,13 +117,21 @@ def test_the_first_teachers_can_go_without_a_fold_each():
 
 def test_without_rounds_of_self_training_the_first_round_is_taught():
     problem, _ = shifted()
-    none = tree_posterior(problem, replace(QUICK_TEACHING, self_training_rounds=0), seed=3)
-    one = tree_posterior(problem, QUICK_TEACHING, seed=3)
+    none = teach(problem, replace(QUICK_TEACHING, self_training_rounds=0), seed=3).posterior
+    one = teach(problem, QUICK_TEACHING, seed=3).posterior
     assert not np.array_equal(none, one)
 
 
 @pytest.mark.parametrize(
-    "changes", [{"folds": 0}, {"students": 0}, {"confident_share": 0.0}, {"confident_share": 1.5}, {"replicates": -1}]
+    "changes",
+    [
+        {"folds": 0},
+        {"students": 0},
+        {"confident_share": 0.0},
+        {"confident_share": 1.5},
+        {"replicates": -1},
+        {"target_only_weight": -1.0},
+    ],
 )
 def test_impossible_teaching_is_refused(changes):
     with pytest.raises(SettingsError, match=r"teaching|replicates=-1"):

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from lcdvt.dvt.ensemble import predict
 from lcdvt.dvt.train import train
 from lcdvt.errors import SettingsError, WorkspaceError
 from lcdvt.experiments.digits.checkpoint import CHECKPOINT_FILE, train_resumable
+from lcdvt.results.predict import classify_frame
 from lcdvt.results.saved import SavedRun, load_run, save_run
 
 FEATURES = ("Amplitude", "PeriodLS", "Skew", "Std")
@@ -57,6 +59,35 @@ def test_a_loaded_run_says_the_same(saved: tuple[Path, SavedRun]) -> None:
     assert loaded.description == run.description
     assert loaded.metrics == {"macro_f1": 81.5}
     pd.testing.assert_frame_equal(loaded.history, run.history)
+
+
+def test_the_temperature_is_kept_and_softens_what_is_said_of_the_target_alone(
+    saved: tuple[Path, SavedRun], tmp_path: Path
+) -> None:
+    run = saved[1]
+    folder = tmp_path / "soft"
+    save_run(folder, replace(run, description=replace(run.description, temperature=2.5)))
+    stars = pd.DataFrame(survey_rows("new", shift=0.7, seed=8)[0].x, columns=list(FEATURES))
+    stars.insert(0, "object_id", [f"star{number}" for number in range(len(stars))])
+    soft, plain = load_run(folder), load_run(saved[0])
+    columns = [f"p_{name}" for name in CLASSES]
+    source, target = (
+        [classify_frame(each, stars, head)[["predicted", *columns]] for each in (plain, soft)] for head in (0, 1)
+    )
+    pd.testing.assert_frame_equal(*source)
+    before, after = target
+    assert (before["predicted"] == after["predicted"]).all()
+    roots = before[columns].to_numpy() ** (1 / 2.5)
+    np.testing.assert_allclose(after[columns], roots / roots.sum(axis=1, keepdims=True), atol=1e-5)
+
+
+@pytest.mark.parametrize("temperature", ["0.0", "-1.0", "inf", "nan"])
+def test_an_impossible_temperature_is_refused(saved: tuple[Path, SavedRun], tmp_path: Path, temperature: str) -> None:
+    folder = copy_of(saved[0], tmp_path)
+    text = (folder / "config.toml").read_text()
+    (folder / "config.toml").write_text(text.replace("temperature = 1.0", f"temperature = {temperature}", 1))
+    with pytest.raises(SettingsError, match=r"run\.temperature"):
+        load_run(folder)
 
 
 def test_the_folder_is_text_and_plain_arrays(saved: tuple[Path, SavedRun]) -> None:

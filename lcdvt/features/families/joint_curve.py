@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from lcdvt.compiled.kernel import kernel
+from lcdvt.compiled.kernel import inlined_part, kernel
 from lcdvt.features.gate import Curves
 from lcdvt.features.segments import median_within, order_within, sum_within
 
@@ -29,8 +29,17 @@ SIGMAS: Final = np.array((0.15, 0.35, 0.6, 0.85, 1.1, 1.5, 2.2, 3.5))
 WHITE_SIGMAS: Final = np.array((0.02, *SIGMAS))
 # Log-likelihood by which one walk must be better than another to be more than rounding.
 CLEARLY: Final = 1e-6
-# The product of so many variances, square magnitudes from 1e-30 to 1e30, stays within a float's range.
+# The product of so many variances, square magnitudes from 1e-30 to 1e30, stays within a float's range, also after one
+# between these bounds.
 EPOCHS_PER_LOGARITHM: Final = 8
+PRODUCT_FROM, PRODUCT_TO = 1e-60, 1e60
+# Walks that go through the filter side by side, and where the rows of their numbers begin: of the filter, of the first
+# three columns that it filters, and of the sums of their products.
+LANES: Final = len(SIGMAS)
+STATIONARY, UNCERTAINTY, PRODUCT, LOGS, INVERSE, GAIN = (row * LANES for row in range(6))
+STATE, STATE_1, STATE_2, SURPRISE, SURPRISE_1, SURPRISE_2 = (row * LANES for row in range(6, 12))
+SUMS, SUM_10, SUM_11, SUM_20, SUM_21, SUM_22 = (row * LANES for row in range(12, 18))
+FUSED: Final = 3
 
 
 class JointCurves(NamedTuple):
@@ -132,117 +141,162 @@ class _Walks:
     def likelihoods(self, tau: np.ndarray, sigma: np.ndarray) -> np.ndarray:
         """Return the likelihoods of some walks for each object; `solution` and `variance` are those of the last."""
         values = np.empty(np.broadcast_shapes(tau.shape, sigma.shape))
-        n = self._n_bands
-        work, decays = np.empty((n + 3, n + 1)), np.empty(int(np.max(np.diff(self._data[-1]), initial=1)))
-        _likelihoods(*self._data, tau, np.ascontiguousarray(sigma), work, decays, self.solution, self.variance, values)
+        columns = max(self._n_bands + 1, FUSED)
+        work, decays = np.empty((columns, columns)), np.empty(int(np.max(np.diff(self._data[-1]), initial=1)))
+        lanes = np.empty(SUMS + (columns * (columns + 1) // 2 + 2 * (columns - FUSED)) * LANES)
+        _likelihoods(
+            *self._data, tau, np.ascontiguousarray(sigma), work, lanes, LANES, decays, self.solution, self.variance,
+            values,
+        )  # fmt: skip
         return values
 
 
 @kernel
 def _likelihoods(
-    t: np.ndarray,
-    y: np.ndarray,
-    e2: np.ndarray,
-    column: np.ndarray,
-    offsets: np.ndarray,
-    taus: np.ndarray,
-    sigmas: np.ndarray,
-    work: np.ndarray,
-    decays: np.ndarray,
-    solutions: np.ndarray,
-    variances: np.ndarray,
-    values: np.ndarray,
-) -> None:
+    t: np.ndarray, y: np.ndarray, e2: np.ndarray, column: np.ndarray, offsets: np.ndarray, taus: np.ndarray,
+    sigmas: np.ndarray, work: np.ndarray, lanes: np.ndarray, width: int, decays: np.ndarray, solutions: np.ndarray,
+    variances: np.ndarray, values: np.ndarray,
+) -> None:  # fmt: skip
     """Fill the restricted log-likelihoods of walks (τ = 0: uncorrelated), the offsets and their variances.
 
-    The rows of `work` are the normal equations, the filter's state, its surprise, and a column of the inverse. Walks of
-    the same τ follow each other and share `decays`; of products of some epochs' variances one logarithm is taken.
+    Walks of the same τ follow each other: `width` of them share `decays` and go through the filter side by side.
+    `work` is the factor of one walk's normal equations and, in its last row, a column of the inverse.
     """
-    state, surprise, inverse = work[work.shape[0] - 3], work[work.shape[0] - 2], work[work.shape[0] - 1]
+    inverse = work[work.shape[0] - 1]
     for row in range(values.shape[0]):
         start, stop = offsets[row], offsets[row + 1]
         bands = 0
         for i in range(start, stop):
             if column[i] >= bands:
                 bands = column[i] + 1
-        for walk in range(values.shape[1]):
-            tau = taus[row, walk]
-            stationary = sigmas[row, walk] * sigmas[row, walk]
-            squares, logs, product = 0.0, 0.0, 1.0
-            uncertainty = stationary
-            if walk == 0 or tau != taus[row, walk - 1]:
+        first_walk = np.int64(0)
+        while first_walk < values.shape[1]:
+            tau = taus[row, first_walk]
+            if first_walk == 0 or tau != taus[row, first_walk - 1]:
                 decays[0] = 0.0
                 for i in range(1, stop - start):
                     gap = t[start + i] - t[start + i - 1]
                     decays[i] = math.exp(-gap / tau) if tau > 0.0 else 0.0
-            for k in range(bands + 1):
-                state[k] = 0.0
-                for j in range(bands + 1):
-                    work[k, j] = 0.0
-            for i in range(start, stop):
-                decay = decays[i - start]
-                if i > start:
-                    uncertainty = stationary + decay * decay * (uncertainty - stationary)
-                expected = uncertainty + e2[i]
-                inverse_expected = 1.0 / expected
-                gain = uncertainty * inverse_expected
+            count = np.int64(1)
+            while count < width and first_walk + count < values.shape[1] and taus[row, first_walk + count] == tau:
+                count += 1
+            for place in range(lanes.size):
+                lanes[place] = 0.0
+            for place in range(width):
+                # Places beyond the last walk repeat it.
+                sigma = sigmas[row, first_walk + (place if place < count else count - 1)]
+                lanes[STATIONARY + place], lanes[UNCERTAINTY + place] = sigma * sigma, sigma * sigma
+                lanes[PRODUCT + place] = 1.0
+            _filter_walks(y, e2, column, start, stop, bands, decays, width, lanes)
+            for place in range(count):
+                walk = first_walk + place
+                squares, logs, is_definite = lanes[SUMS + place], lanes[LOGS + place], True
+                # Cholesky: normal = L Lᵀ, in the lower triangle; the solution of L alone comes with it.
                 for k in range(bands):
-                    state[k] *= decay
-                    surprise[k] = -state[k]
-                surprise[column[i]] += 1.0
-                state[bands] *= decay
-                surprise[bands] = y[i] - state[bands]
-                for k in range(bands):
-                    share = surprise[k] * inverse_expected
-                    if share != 0.0:
-                        for j in range(k, bands + 1):
-                            work[k, j] += share * surprise[j]
-                    state[k] += gain * surprise[k]
-                squares += surprise[bands] * surprise[bands] * inverse_expected
-                state[bands] += gain * surprise[bands]
-                uncertainty *= 1.0 - gain
-                product *= expected
-                if (i - start) % EPOCHS_PER_LOGARITHM == 0 or i == stop - 1:
-                    logs += math.log(product)
-                    product = 1.0
-            # Cholesky: normal = L Lᵀ, in place in the lower triangle; the solution of L alone comes with it.
-            is_definite = True
-            for k in range(bands):
-                for j in range(k + 1):
-                    entry = work[j, k]
-                    for i in range(j):
-                        entry -= work[k, i] * work[j, i]
-                    if k > j:
-                        work[k, j] = entry / work[j, j]
-                    elif entry > 0.0:
-                        work[k, k] = math.sqrt(entry)
-                        logs += math.log(entry)
-                    else:
-                        is_definite = False
-                value = work[k, bands]
-                for i in range(k):
-                    value -= work[k, i] * solutions[row, i]
-                solutions[row, k] = value / work[k, k]
-                squares -= solutions[row, k] * solutions[row, k]
-            values[row, walk] = -0.5 * (squares + logs) if is_definite else -np.inf
-            if walk < values.shape[1] - 1 or not is_definite:
+                    sums = SUMS + (k + 1) * (k + 2) // 2 * LANES + place
+                    for j in range(k + 1):
+                        entry = lanes[sums + (j + 1) * LANES]
+                        for i in range(j):
+                            entry -= work[k, i] * work[j, i]
+                        if k > j:
+                            work[k, j] = entry / work[j, j]
+                        elif entry > 0.0:
+                            work[k, k] = math.sqrt(entry)
+                            logs += math.log(entry)
+                        else:
+                            is_definite = False
+                    value = lanes[sums]
+                    for i in range(k):
+                        value -= work[k, i] * solutions[row, i]
+                    solutions[row, k] = value / work[k, k]
+                    squares -= solutions[row, k] * solutions[row, k]
+                values[row, walk] = -0.5 * (squares + logs) if is_definite else -np.inf
+                if walk < values.shape[1] - 1 or not is_definite:
+                    continue
+                for turn in range(bands):
+                    k = bands - 1 - turn
+                    value = solutions[row, k]
+                    for i in range(k + 1, bands):
+                        value -= work[i, k] * solutions[row, i]
+                    solutions[row, k] = value / work[k, k]
+                for b in range(bands):
+                    # Column b of the inverse: L u = e_b, variance = |u|².
+                    total = 0.0
+                    for k in range(b, bands):
+                        value = 1.0 if k == b else 0.0
+                        for i in range(b, k):
+                            value -= work[k, i] * inverse[i]
+                        inverse[k] = value / work[k, k]
+                        total += inverse[k] * inverse[k]
+                    variances[row, b] = total
+            first_walk += count
+
+
+@inlined_part
+def _filter_walks(
+    y: np.ndarray, e2: np.ndarray, column: np.ndarray, start: int, stop: int, bands: int, decays: np.ndarray,
+    width: int, lanes: np.ndarray,
+) -> None:  # fmt: skip
+    """Run the filter of walks side by side over the magnitudes (column 0) and the indicators of bands (1, 2, …).
+
+    Every walk has a place in each row of `lanes`: the filter's own, then the lower triangle of the normal equations of
+    all columns, then state and surprise of columns beyond the first three. These three are one loop over places that
+    differ by constants: so the compiler sees that no row overlaps another, and the processor takes several walks at a
+    time. Of products of some epochs' variances one logarithm is taken.
+    """
+    others = SUMS + (bands + 1) * (bands + 2) // 2 * LANES
+    for i in range(start, stop):
+        decay, noise, magnitude, band = decays[i - start], e2[i], y[i], column[i]
+        kept = decay * decay
+        first, second = 1.0 if band == 0 else 0.0, 1.0 if band == 1 else 0.0
+        for k in range(width):
+            stationary = lanes[STATIONARY + k]
+            uncertainty = stationary + kept * (lanes[UNCERTAINTY + k] - stationary)
+            expected = uncertainty + noise
+            inverse = 1.0 / expected
+            gain = uncertainty * inverse
+            lanes[UNCERTAINTY + k] = uncertainty * (1.0 - gain)
+            lanes[PRODUCT + k] *= expected
+            lanes[INVERSE + k], lanes[GAIN + k] = inverse, gain
+            state, state_1, state_2 = decay * lanes[STATE + k], decay * lanes[STATE_1 + k], decay * lanes[STATE_2 + k]
+            surprise, surprise_1, surprise_2 = magnitude - state, first - state_1, second - state_2
+            lanes[STATE + k] = state + gain * surprise
+            lanes[STATE_1 + k] = state_1 + gain * surprise_1
+            lanes[STATE_2 + k] = state_2 + gain * surprise_2
+            lanes[SURPRISE + k] = surprise
+            lanes[SURPRISE_1 + k] = surprise_1
+            lanes[SURPRISE_2 + k] = surprise_2
+            share_1, share_2 = surprise_1 * inverse, surprise_2 * inverse
+            lanes[SUMS + k] += surprise * surprise * inverse
+            lanes[SUM_10 + k] += share_1 * surprise
+            lanes[SUM_11 + k] += share_1 * surprise_1
+            lanes[SUM_20 + k] += share_2 * surprise
+            lanes[SUM_21 + k] += share_2 * surprise_1
+            lanes[SUM_22 + k] += share_2 * surprise_2
+        for other in range(FUSED, bands + 1):
+            states = others + 2 * (other - FUSED) * LANES
+            surprises = states + LANES
+            indicator = 1.0 if band == other - 1 else 0.0
+            for k in range(width):
+                state = decay * lanes[states + k]
+                lanes[surprises + k] = indicator - state
+                lanes[states + k] = state + lanes[GAIN + k] * lanes[surprises + k]
+            sums = SUMS + other * (other + 1) // 2 * LANES
+            for earlier in range(other + 1):
+                beside = SURPRISE + earlier * LANES if earlier < FUSED else others + (2 * (earlier - FUSED) + 1) * LANES
+                for k in range(width):
+                    lanes[sums + k] += lanes[surprises + k] * lanes[INVERSE + k] * lanes[beside + k]
+                sums += LANES
+        if (i - start) % EPOCHS_PER_LOGARITHM == 0 or i == stop - 1:
+            smallest, largest = lanes[PRODUCT], lanes[PRODUCT]
+            for k in range(width):
+                smallest = lanes[PRODUCT + k] if lanes[PRODUCT + k] < smallest else smallest
+                largest = lanes[PRODUCT + k] if lanes[PRODUCT + k] > largest else largest
+            if i < stop - 1 and smallest > PRODUCT_FROM and largest < PRODUCT_TO:
                 continue
-            for turn in range(bands):
-                k = bands - 1 - turn
-                value = solutions[row, k]
-                for i in range(k + 1, bands):
-                    value -= work[i, k] * solutions[row, i]
-                solutions[row, k] = value / work[k, k]
-            for b in range(bands):
-                # Column b of the inverse: L u = e_b, variance = |u|².
-                total = 0.0
-                for k in range(b, bands):
-                    value = 1.0 if k == b else 0.0
-                    for i in range(b, k):
-                        value -= work[k, i] * inverse[i]
-                    inverse[k] = value / work[k, k]
-                    total += inverse[k] * inverse[k]
-                variances[row, b] = total
+            for k in range(width):
+                lanes[LOGS + k] += math.log(lanes[PRODUCT + k])
+                lanes[PRODUCT + k] = 1.0
 
 
 def walk_evidence(time: np.ndarray, mag: np.ndarray, variance: np.ndarray, band: np.ndarray) -> float:

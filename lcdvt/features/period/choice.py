@@ -10,29 +10,47 @@ Where the two minima of a binary are alike, twice the period cannot win by likel
 `lcdvt.features.period.eclipse` then has a word.
 """
 
+import math
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from lcdvt.features.period.eclipse import MAD_TO_SIGMA, EclipseConfig, find_eclipses, median
+from lcdvt.compiled.kernel import kernel, part
+from lcdvt.features.period.eclipse import MAD_TO_SIGMA, EclipseConfig, faint_excess, find_eclipses
 from lcdvt.features.period.fit import (
     HIGHEST_HARMONIC,
+    MODEL_HARMONICS,
     MODEL_HIGHEST,
+    N_MODELS,
+    NO_MODEL,
     ONE_SINE,
+    RESIDUALS,
+    SCALED,
     Bands,
+    FitWork,
     Floats,
-    Sharpening,
+    Integers,
+    fill_best,
     fill_scores,
-    fit_candidates,
+    fit_all,
     fit_model,
-    noise_memory,
+    room_for_one,
 )
-from lcdvt.features.period.shape import DoubleWavePrior, double_wave_log_odds
+from lcdvt.features.period.fourier import FOUR_HARMONICS, RELATIVE, fill_fourier_parameters, relative_harmonics
+from lcdvt.features.period.median import median
+from lcdvt.features.period.shape import TWO_HARMONICS, DoubleWavePrior, double_wave_log_odds
+from lcdvt.features.period.significance import LANE_ROWS, LANES, false_alarm
 
 # About halves and doubles, a matter of how minima differ, eclipses do not argue: harmonics know more of the shape.
 SAME_PERIOD = np.array((0.25, 0.5, 1.0, 2.0, 4.0))
+# A band with fewer epochs keeps its outliers: they may be all that varies.
+FEWEST_REWEIGHTED: Final = 20
+# Where the best fit leaves half of the variance, outliers may be what it fits: another finalist tells them better if
+# most epochs lie half as far from it as from the best fit and from a constant. Both per epoch, of the log-likelihood
+# and of the distance's logarithm.
+EXPLAINS_HALF, HALF_AS_FAR = 0.5 * math.log(2.0), math.log(2.0)
 
 
 @dataclass(frozen=True)
@@ -50,6 +68,9 @@ class ChoiceConfig:
         Highest harmonic of the first, quick comparison.
     finalists
         Candidates compared again with all harmonics, and with outliers weighed down.
+    contenders, allowance
+        Finalists are out of the race where all their harmonics, before outliers are weighed down, score less than this
+        share of the best one's, less the allowance: weights have never made up for half as much.
     sharpened, sharpenings
         How many of them are fitted again at closer frequencies, and how often.
     outlier_sigma
@@ -68,6 +89,8 @@ class ChoiceConfig:
     first_harmonics: int = 4
     final_points: int = 7
     finalists: int = 12
+    contenders: float = 0.5
+    allowance: float = 15.0
     sharpened: int = 6
     sharpenings: int = 2
     outlier_sigma: float = 3.0
@@ -77,11 +100,113 @@ class ChoiceConfig:
 
 
 class Choice(NamedTuple):
-    """The chosen frequency, its model, and the (robustly reweighted) bands it was fitted to."""
+    """The chosen frequency, its model, and what is told of it.
+
+    Attributes
+    ----------
+    frequency, model
+        Cycles a day, and which of the models of `fit`.
+    fap, power
+        False-alarm value, and share of the variance that the model explains.
+    shape
+        The Fourier parameters: amplitude, R21, φ21, R31, φ31.
+    """
 
     frequency: float
     model: int
-    bands: Bands
+    fap: float
+    power: float
+    shape: tuple[float, ...]
+
+
+class ChoiceRoom(NamedTuple):
+    """Arrays that the choice fills: those of the fits, those of `fit_model`, and the following.
+
+    Attributes
+    ----------
+    finalists
+        Their frequencies and how far to look around them.
+    relative
+        What is known of the harmonics relative to the first.
+    robust
+        Weights and magnitudes without outliers, and by how much faint epochs are fainter than the median.
+    found
+        The chosen frequency, the noise's memory, and whether there may be eclipses.
+    lanes
+        For the filters of the false-alarm value.
+    described
+        False-alarm value, share of variance, and from `SHAPE` on the Fourier parameters.
+    """
+
+    epochs: Floats
+    small: Floats
+    coefficients: Floats
+    places: Integers
+    table: Floats
+    window: Floats
+    place: Integers
+    row: Floats
+    single: Floats
+    finalists: Floats
+    relative: Floats
+    robust: Floats
+    found: Floats
+    lanes: Floats
+    described: Floats
+
+    @classmethod
+    def of(cls, bands: Bands, candidates: int, finalists: int) -> "ChoiceRoom":
+        """Return arrays for so many candidates, of which so many are finalists."""
+        return cls(
+            *FitWork.of(bands, max(candidates, 2)),
+            *room_for_one(),
+            np.empty((2, finalists + 1)),
+            np.empty(RELATIVE),
+            np.empty((3, bands.t.size)),
+            np.empty(3),
+            np.empty(LANE_ROWS * LANES),
+            np.empty(DESCRIBED),
+        )
+
+
+# Of what is told of the chosen period: where the Fourier parameters begin, and how many numbers.
+SHAPE, DESCRIBED = 2, 7
+# Where `ChoiceConfig`'s numbers stand in the array that the kernel gets.
+(
+    CYCLES_PER_HARMONIC, FIRST_POINTS, FIRST_HARMONICS, FINAL_POINTS, CONTENDERS, ALLOWANCE, SHARPENED, SHARPENINGS,
+    OUTLIER_SIGMA, WINDOW_PENALTY, MAX_HALF_PERIOD, MAX_AMPLITUDE, SHORTEST_SYMMETRIC, LONGEST_SYMMETRIC,
+    BINARY_LOG_ODDS, LEAST_LOG_ODDS, MOST_LOG_ODDS, FAINT_SIGMA, FAINT_VARIANCE, FAINT_EPOCHS, MOST_FAINT_EPOCHS,
+    FAINT_SHARE,
+) = range(22)  # fmt: skip
+
+
+@lru_cache(maxsize=8)
+def _rules(config: ChoiceConfig) -> Floats:
+    wave, eclipses = config.double_wave, config.eclipses
+    return np.array(
+        (
+            config.cycles_per_harmonic,
+            config.first_points,
+            config.first_harmonics,
+            config.final_points,
+            config.contenders,
+            config.allowance,
+            config.sharpened,
+            config.sharpenings,
+            config.outlier_sigma,
+            config.window_penalty,
+            wave.max_half_period if wave.enabled else -math.inf,
+            wave.max_amplitude,
+            *wave.symmetric_pulsators,
+            wave.binary_log_odds,
+            *wave.bounds,
+            eclipses.faint_sigma,
+            eclipses.faint_variance,
+            eclipses.faint_epochs,
+            eclipses.most_faint_epochs,
+            eclipses.faint_share,
+        )
+    )
 
 
 def choose_frequency(
@@ -90,6 +215,7 @@ def choose_frequency(
     reaches: Floats,
     baseline: float,
     limits: tuple[float, float],
+    n_independent: float,
     config: ChoiceConfig,
 ) -> Choice | None:
     """Compare all candidates, then the best again without their outliers; None when nothing can be fitted.
@@ -104,151 +230,306 @@ def choose_frequency(
         Days from the first to the last epoch.
     limits
         Lowest and highest frequency that may be chosen.
+    n_independent
+        Independent frequencies searched.
     config
         How candidates are compared.
     """
-    original, every, every_reach = bands, candidates, reaches
-    frequencies, gains, window = fit_candidates(bands, candidates, reaches, config.first_points, config.first_harmonics)
-    scores = _scores(bands, frequencies, gains, window, baseline, config)
-    if not np.isfinite(scores).any():
+    room = ChoiceRoom.of(bands, len(candidates), config.finalists)
+    rules, nothing_known = _rules(config), 0.0
+    model = _choose(*bands, candidates, reaches, baseline, *limits, n_independent, nothing_known, rules, LANES, *room)
+    if model == NO_MODEL:
         return None
-    best = np.argsort(-scores.max(axis=1), kind="stable")[: config.finalists]
-    # The best sine stays in: its residuals measure the noise's memory.
-    finalists = np.array(sorted({*best.tolist(), int(np.argmax(gains[:, ONE_SINE]))}))
-    candidates, reaches = candidates[finalists], reaches[finalists]
-
-    frequencies, gains, window = fit_candidates(bands, candidates, reaches, config.first_points, HIGHEST_HARMONIC)
-    scores = _white_scores(bands, frequencies, gains, baseline, config)
-    place, model = _highest(scores)
-    bands = _reweighted(bands, frequencies[place, model], model, config.outlier_sigma)
-
-    frequencies, gains, window = _sharp_fit(bands, candidates, reaches, baseline, config)
-    memory = _noise_memory(bands, frequencies, gains)
-    scores = _penalised(bands, frequencies, gains, window, memory, baseline, config)
-    place, model = _highest(scores)
-    frequency, model = _half_or_double(
-        bands, float(frequencies[place, model]), model, scores[place, model], memory, baseline, limits, config
-    )
-    frequency = _polished(bands, frequency, model, baseline, config.final_points)
-    # A candidate at the range's edge may have its top beyond it.
-    chosen = Choice(min(max(frequency, limits[0]), limits[1]), model, bands)
-    found = find_eclipses(original, every, every_reach, baseline, limits, memory, chosen.frequency, config.eclipses)
-    if found is None or np.any(np.abs(found.frequency / chosen.frequency * SAME_PERIOD - 1.0) < 0.01):
+    frequency, memory, is_eclipsing = room.found.tolist()
+    chosen = _described(frequency, model, room)
+    if not is_eclipsing:
         return chosen
-    rivals = np.array((chosen.frequency, found.frequency))
-    frequencies, gains, window = _sharp_fit(original, rivals, np.full(2, 0.05 / baseline), baseline, config)
-    scores = _penalised(original, frequencies, gains, window, memory, baseline, config)
-    if found.score < scores[0].max() + config.eclipses.margin:
+    excess = room.robust[2]
+    found = find_eclipses(bands, excess, (candidates, reaches), baseline, limits, memory, frequency, config.eclipses)
+    if found is None or np.any(np.abs(found.frequency / frequency * SAME_PERIOD - 1.0) < 0.01):
         return chosen
-    return Choice(found.frequency, int(scores[1].argmax()), original)
+    rivals, near = np.array((frequency, found.frequency)), np.full(2, 0.05 / baseline)
+    model = _choose(*bands, rivals, near, baseline, *limits, n_independent, memory, rules, LANES, *room)
+    if found.score < room.found[0] + config.eclipses.margin:
+        return chosen
+    return _described(found.frequency, model, room)
 
 
-def _highest(scores: Floats) -> tuple[int, int]:
-    place, model = np.unravel_index(np.argmax(scores), scores.shape)
-    return int(place), int(model)
+def _described(frequency: float, model: np.int64, room: ChoiceRoom) -> Choice:
+    fap, power, *shape = room.described.tolist()
+    return Choice(frequency, int(model), fap, power, tuple(shape))
 
 
-def _half_or_double(
-    bands: Bands,
-    frequency: float,
-    model: int,
-    score: float,
-    memory: float,
-    baseline: float,
-    limits: tuple[float, float],
-    config: ChoiceConfig,
-) -> tuple[float, int]:
-    """Weigh the winner against twice and half its period, with the prior of the wave's shape."""
-    others = np.array((frequency / 2.0, 2.0 * frequency))
-    reaches = np.array((0.1, 0.2)) / baseline
-    frequencies, gains, window = _sharp_fit(bands, others, reaches, baseline, config)
-    scores = _penalised(bands, frequencies, gains, window, memory, baseline, config)
-    best = scores.argmax(axis=1)
-    if others[0] >= limits[0] and np.isfinite(scores[0, best[0]]):
-        log_odds = double_wave_log_odds(bands, frequency, config.double_wave)
-        if log_odds is not None and scores[0, best[0]] + log_odds > score:
-            return float(frequencies[0, best[0]]), int(best[0])
-    if others[1] <= limits[1] and np.isfinite(scores[1, best[1]]):
-        log_odds = double_wave_log_odds(bands, float(frequencies[1, best[1]]), config.double_wave)
-        if log_odds is not None and score + log_odds < scores[1, best[1]]:
-            return float(frequencies[1, best[1]]), int(best[1])
-    return frequency, model
+@part
+def _highest(scores: Floats, count: int) -> tuple[np.int64, np.int64]:
+    """Return the candidate and the model with the highest score."""
+    place, model = np.int64(0), np.int64(0)
+    for candidate in range(count):
+        for each in range(N_MODELS):
+            if scores[candidate, each] > scores[place, model]:
+                place, model = np.int64(candidate), np.int64(each)
+    return place, model
 
 
-def _sharp_fit(
-    bands: Bands, candidates: Floats, reaches: Floats, baseline: float, config: ChoiceConfig
-) -> tuple[Floats, Floats, Floats]:
-    """Fit all models around the candidates, and the best candidates again ever closer to their tops.
-
-    Strong signals with many harmonics have tops much narrower than a peak of the scan: without this, chance on the
-    grid would decide between them.
-    """
-    sharpening = Sharpening(
-        config.sharpenings, config.sharpened, baseline, config.cycles_per_harmonic, config.window_penalty
-    )
-    return fit_candidates(bands, candidates, reaches, config.final_points, HIGHEST_HARMONIC, sharpening)
+@part
+def _best_sine(gains: Floats, count: int) -> np.int64:
+    best = np.int64(0)
+    for candidate in range(count):
+        if gains[candidate, ONE_SINE] > gains[best, ONE_SINE]:
+            best = np.int64(candidate)
+    return best
 
 
-def _polished(bands: Bands, frequency: float, model: int, baseline: float, n_points: int) -> float:
-    """Return the frequency at the top of the chosen model's likelihood."""
-    reach = 0.05 / baseline
-    for _ in range(2):
-        frequencies, _, _ = fit_candidates(
-            bands, np.array((frequency,)), np.array((reach,)), n_points, int(MODEL_HIGHEST[model])
-        )
-        frequency = float(frequencies[0, model])
-        reach *= 2.0 / (n_points - 1)
-    return frequency
+@part
+def _usual_distance(values: Floats, w: Floats, bounds: Integers, epochs: Floats) -> float:
+    """Return Σ n ln(median absolute value in units of the errors) over the bands."""
+    work, total = epochs[SCALED], 0.0
+    for b in range(bounds.size - 1):
+        begin, end = bounds[b], bounds[b + 1]
+        for i in range(begin, end):
+            work[i] = values[i] * math.sqrt(w[i])
+        middle = median(work, begin, end)
+        for i in range(begin, end):
+            work[i] = abs(values[i] * math.sqrt(w[i]) - middle)
+        total += (end - begin) * math.log(median(work, begin, end))
+    return total
 
 
-def _scores(
-    bands: Bands, frequencies: Floats, gains: Floats, window: Floats, baseline: float, config: ChoiceConfig
-) -> Floats:
-    return _penalised(bands, frequencies, gains, window, _noise_memory(bands, frequencies, gains), baseline, config)
-
-
-def _white_scores(bands: Bands, frequencies: Floats, gains: Floats, baseline: float, config: ChoiceConfig) -> Floats:
-    """Return scores as if residuals were independent: the best of them leaves the least signal in its residuals."""
-    return _penalised(bands, frequencies, gains, np.zeros(len(gains)), 1.0, baseline, config)
-
-
-def _penalised(
-    bands: Bands,
-    frequencies: Floats,
-    gains: Floats,
-    window: Floats,
-    memory: float,
-    baseline: float,
-    config: ChoiceConfig,
-) -> Floats:
-    scores = np.empty_like(gains)
-    fill_scores(
-        bands.bounds, bands.max_harmonics, frequencies, gains, window, memory, baseline, config.cycles_per_harmonic,
-        config.window_penalty, scores,
-    )  # fmt: skip
-    return scores
-
-
-def _noise_memory(bands: Bands, frequencies: Floats, gains: Floats) -> float:
-    """Return how many epochs tell as much as one independent epoch: 1 + 2 Σ autocorrelation of the residuals.
-
-    They are the residuals of the best single sine: richer models would have fitted the correlation away.
-    """
-    return noise_memory(bands, float(frequencies[np.argmax(gains[:, ONE_SINE]), ONE_SINE]))
-
-
-def _reweighted(bands: Bands, frequency: float, model: int, outlier_sigma: float) -> Bands:
-    """Return the bands with residuals far outside weighed down, so that one bad night decides nothing."""
-    residuals, _ = fit_model(bands, frequency, model)
-    w, y = bands.w.copy(), bands.y.copy()
-    for start, stop in pairwise(bands.bounds.tolist()):
-        part = slice(start, stop)
-        standardised = residuals[part] * np.sqrt(w[part])
-        limit = outlier_sigma * MAD_TO_SIGMA * float(median(np.abs(standardised - median(standardised))))
-        if stop - start < 20 or limit == 0.0:
+@part
+def _reweigh(w: Floats, y: Floats, bounds: Integers, outlier_sigma: float, epochs: Floats, robust: Floats) -> None:
+    """Fill weights and magnitudes with residuals far outside weighed down, so that one bad night decides nothing."""
+    work = epochs[SCALED]
+    for b in range(bounds.size - 1):
+        begin, end = bounds[b], bounds[b + 1]
+        for i in range(begin, end):
+            robust[0, i], robust[1, i] = w[i], y[i]
+            epochs[RESIDUALS, i] *= math.sqrt(w[i])
+            work[i] = epochs[RESIDUALS, i]
+        if end - begin < FEWEST_REWEIGHTED:
             continue
-        excess = np.maximum(np.abs(standardised) / limit, 1.0)
-        w[part] /= excess * excess
-        w[part] /= w[part].sum()
-        y[part] -= w[part] @ y[part]
-    return bands._replace(w=w, y=y)
+        middle = median(work, begin, end)
+        for i in range(begin, end):
+            work[i] = abs(epochs[RESIDUALS, i] - middle)
+        limit = outlier_sigma * MAD_TO_SIGMA * median(work, begin, end)
+        if limit == 0.0:
+            continue
+        total, mean = 0.0, 0.0
+        for i in range(begin, end):
+            excess = abs(epochs[RESIDUALS, i]) / limit
+            if excess > 1.0:
+                robust[0, i] /= excess * excess
+            total += robust[0, i]
+        for i in range(begin, end):
+            robust[0, i] /= total
+            mean += robust[0, i] * y[i]
+        for i in range(begin, end):
+            robust[1, i] -= mean
+
+
+@kernel
+def _choose(
+    t: Floats, w: Floats, y: Floats, bounds: Integers, max_harmonics: Integers, candidates: Floats, reaches: Floats,
+    baseline: float, lowest: float, highest: float, n_independent: float, known_memory: float, rules: Floats,
+    width: int, epochs: Floats, small: Floats, coefficients: Floats, places: Integers, table: Floats, window: Floats,
+    place: Integers, row: Floats, single: Floats, finalists: Floats, relative: Floats, robust: Floats, found: Floats,
+    lanes: Floats, described: Floats,
+) -> np.int64:  # fmt: skip
+    """Fill the chosen frequency, the noise's memory, whether there may be eclipses, and what is told; return the model.
+
+    Where the noise's memory is known, two rivals are compared instead: the first one's score is filled, and the second
+    one's best model told of and returned. All in one, because the fits are most of what there is to compile.
+    """
+    no_model, sine, two_harmonics, none = np.int64(NO_MODEL), np.int64(ONE_SINE), np.int64(TWO_HARMONICS), np.int64(0)
+    all_harmonics, first_harmonics = np.int64(HIGHEST_HARMONIC), np.int64(rules[FIRST_HARMONICS])
+    first_points, final_points = np.int64(rules[FIRST_POINTS]), np.int64(rules[FINAL_POINTS])
+    sharpened, sharpenings = np.int64(rules[SHARPENED]), np.int64(rules[SHARPENINGS])
+    cycles, penalty, count = rules[CYCLES_PER_HARMONIC], rules[WINDOW_PENALTY], candidates.size
+    frequencies, gains, scores = table[0], table[1], table[2]
+    if known_memory > 0.0:
+        fit_all(
+            t, w, y, bounds, max_harmonics, candidates, reaches, count, final_points, all_harmonics, no_model,
+            sharpenings, sharpened, baseline, cycles, penalty, epochs, small, coefficients, places, table, window,
+        )  # fmt: skip
+        fill_scores(
+            bounds, max_harmonics, count, frequencies, gains, window, known_memory, baseline, cycles, penalty, scores
+        )
+        fill_best(scores, count, count, places)
+        found[0] = -np.inf
+        chosen = no_model
+        for rank in range(count):
+            if places[0, rank] == 0:
+                found[0] = scores[0, places[1, rank]]
+            else:
+                chosen = places[1, rank]
+        _describe(
+            t, w, y, bounds, max_harmonics, candidates[1], chosen, baseline, n_independent, epochs, small, coefficients,
+            place, row, single, relative, lanes, width, described,
+        )  # fmt: skip
+        return chosen
+    fit_all(
+        t, w, y, bounds, max_harmonics, candidates, reaches, count, first_points, first_harmonics, no_model, none, none,
+        baseline, cycles, penalty, epochs, small, coefficients, places, table, window,
+    )  # fmt: skip
+    best = _best_sine(gains, count)
+    memory = fit_model(
+        t,
+        w,
+        y,
+        bounds,
+        max_harmonics,
+        frequencies[best, ONE_SINE],
+        sine,
+        epochs,
+        small,
+        coefficients,
+        place,
+        row,
+        single,
+    )
+    fill_scores(bounds, max_harmonics, count, frequencies, gains, window, memory, baseline, cycles, penalty, scores)
+    at, model = _highest(scores, count)
+    if not scores[at, model] > -np.inf:
+        return no_model
+    wanted = finalists.shape[1] - 1
+    fill_best(scores, count, wanted, places)
+    # The best sine stays in: its residuals measure the noise's memory.
+    kept = np.int64(0)
+    for candidate in range(count):
+        is_kept = candidate == best
+        for rank in range(wanted if wanted < count else count):
+            is_kept = is_kept or places[0, rank] == candidate
+        if is_kept:
+            finalists[0, kept], finalists[1, kept] = candidates[candidate], reaches[candidate]
+            kept += 1
+    fit_all(
+        t, w, y, bounds, max_harmonics, finalists[0], finalists[1], kept, first_points, all_harmonics, no_model, none,
+        none, baseline, cycles, penalty, epochs, small, coefficients, places, table, window,
+    )  # fmt: skip
+    # As if residuals were independent: the best of them leaves the least signal in its residuals.
+    fill_scores(bounds, max_harmonics, kept, frequencies, gains, window, 1.0, baseline, cycles, 0.0, scores)
+    at, model = _highest(scores, kept)
+    best, contenders = _best_sine(gains, kept), np.int64(0)
+    least, of_weights = rules[CONTENDERS] * scores[at, model] - rules[ALLOWANCE], frequencies[at, model]
+    fit_model(t, w, y, bounds, max_harmonics, of_weights, model, epochs, small, coefficients, place, row, single)
+    is_doubtful, closest = gains[at, model] < EXPLAINS_HALF * t.size, -np.inf
+    if is_doubtful:
+        for i in range(t.size):
+            robust[0, i] = y[i]
+        closest, from_constant = (
+            _usual_distance(epochs[RESIDUALS], w, bounds, epochs),
+            _usual_distance(robust[0], w, bounds, epochs),
+        )
+        closest = from_constant if from_constant < closest else closest
+        closest -= HALF_AS_FAR * t.size
+    fill_best(scores, kept, kept, places)
+    for candidate in range(kept):
+        of_candidate = model
+        for rank in range(kept):
+            of_candidate = places[1, rank] if places[0, rank] == candidate else of_candidate
+        is_contender = scores[candidate, of_candidate] >= least
+        if is_contender and is_doubtful:
+            frequency = frequencies[candidate, of_candidate]
+            fit_model(
+                t, w, y, bounds, max_harmonics, frequency, of_candidate, epochs, small, coefficients, place, row, single
+            )
+            distance = _usual_distance(epochs[RESIDUALS], w, bounds, epochs)
+            if distance < closest:
+                closest, of_weights, model = distance, frequency, of_candidate
+        if is_contender or candidate == best:
+            finalists[0, contenders], finalists[1, contenders] = finalists[0, candidate], finalists[1, candidate]
+            contenders += 1
+    kept = contenders
+    if is_doubtful:
+        fit_model(t, w, y, bounds, max_harmonics, of_weights, model, epochs, small, coefficients, place, row, single)
+    _reweigh(w, y, bounds, rules[OUTLIER_SIGMA], epochs, robust)
+    is_eclipsing = faint_excess(
+        w, y, bounds, rules[FAINT_SIGMA], rules[FAINT_VARIANCE], rules[FAINT_EPOCHS], rules[MOST_FAINT_EPOCHS],
+        rules[FAINT_SHARE], epochs[SCALED], robust[2],
+    )  # fmt: skip
+    w, y = robust[0], robust[1]
+    fit_all(
+        t, w, y, bounds, max_harmonics, finalists[0], finalists[1], kept, final_points, all_harmonics, no_model,
+        sharpenings, sharpened, baseline, cycles, penalty, epochs, small, coefficients, places, table, window,
+    )  # fmt: skip
+    best = _best_sine(gains, kept)
+    memory = fit_model(
+        t,
+        w,
+        y,
+        bounds,
+        max_harmonics,
+        frequencies[best, ONE_SINE],
+        sine,
+        epochs,
+        small,
+        coefficients,
+        place,
+        row,
+        single,
+    )
+    fill_scores(bounds, max_harmonics, kept, frequencies, gains, window, memory, baseline, cycles, penalty, scores)
+    at, model = _highest(scores, kept)
+    frequency, score = frequencies[at, model], scores[at, model]
+
+    # The winner against twice and half its period, with the prior of the wave's shape.
+    two = np.int64(2)
+    finalists[0, 0], finalists[1, 0] = 0.5 * frequency, 0.1 / baseline
+    finalists[0, 1], finalists[1, 1] = 2.0 * frequency, 0.2 / baseline
+    fit_all(
+        t, w, y, bounds, max_harmonics, finalists[0], finalists[1], two, final_points, all_harmonics, no_model,
+        sharpenings, sharpened, baseline, cycles, penalty, epochs, small, coefficients, places, table, window,
+    )  # fmt: skip
+    fill_scores(bounds, max_harmonics, two, frequencies, gains, window, memory, baseline, cycles, penalty, scores)
+    fill_best(scores, two, two, places)
+    for other in range(2):
+        of_other = places[1, 0] if places[0, 0] == other else places[1, 1]
+        half, other_score = frequency if other == 0 else frequencies[other, of_other], scores[other, of_other]
+        is_inside = finalists[0, other] >= lowest if other == 0 else finalists[0, other] <= highest
+        if not (is_inside and other_score > -np.inf and 1.0 / half <= rules[MAX_HALF_PERIOD]):
+            continue
+        fit_model(t, w, y, bounds, max_harmonics, half, two_harmonics, epochs, small, coefficients, place, row, single)
+        relative_harmonics(bounds, coefficients, relative)
+        log_odds = double_wave_log_odds(
+            1.0 / half, relative, rules[MAX_AMPLITUDE], rules[SHORTEST_SYMMETRIC], rules[LONGEST_SYMMETRIC],
+            rules[BINARY_LOG_ODDS], rules[LEAST_LOG_ODDS], rules[MOST_LOG_ODDS],
+        )  # fmt: skip
+        # The one with the longer period is the one that the shape speaks for.
+        is_better = other_score + log_odds > score if other == 0 else score + log_odds < other_score
+        if is_better:
+            frequency, model = frequencies[other, of_other], of_other
+            break
+
+    # The top of the chosen model's likelihood.
+    reach, one = 0.05 / baseline, np.int64(1)
+    for _ in range(2):
+        finalists[0, 0], finalists[1, 0] = frequency, reach
+        fit_all(
+            t, w, y, bounds, max_harmonics, finalists[0], finalists[1], one, final_points, MODEL_HIGHEST[model],
+            no_model, none, none, baseline, cycles, penalty, epochs, small, coefficients, places, table, window,
+        )  # fmt: skip
+        frequency = frequencies[0, model]
+        reach *= 2.0 / (final_points - 1)
+    # A candidate at the range's edge may have its top beyond it.
+    frequency = lowest if frequency < lowest else (frequency if frequency < highest else highest)
+    found[0], found[1], found[2] = frequency, memory, 1.0 if is_eclipsing else 0.0
+    _describe(
+        t, w, y, bounds, max_harmonics, frequency, model, baseline, n_independent, epochs, small, coefficients, place,
+        row, single, relative, lanes, width, described,
+    )  # fmt: skip
+    return model
+
+
+@part
+def _describe(
+    t: Floats, w: Floats, y: Floats, bounds: Integers, max_harmonics: Integers, frequency: float, model: int,
+    baseline: float, n_independent: float, epochs: Floats, small: Floats, coefficients: Floats, place: Integers,
+    row: Floats, single: Floats, relative: Floats, lanes: Floats, width: int, out: Floats,
+) -> None:  # fmt: skip
+    """Fill the false-alarm value, the share of variance explained, and the Fourier parameters of the chosen model."""
+    fit_model(t, w, y, bounds, max_harmonics, frequency, model, epochs, small, coefficients, place, row, single)
+    harmonics = MODEL_HARMONICS[model]
+    false_alarm(t, w, y, bounds, max_harmonics, epochs, harmonics, baseline, n_independent, lanes, width, out)
+    four, shape = np.int64(FOUR_HARMONICS), np.int64(SHAPE)
+    fit_model(t, w, y, bounds, max_harmonics, frequency, four, epochs, small, coefficients, place, row, single)
+    relative_harmonics(bounds, coefficients, relative)
+    fill_fourier_parameters(relative, out, shape)

@@ -1,13 +1,12 @@
 """The columns of the period search: one period per object, shared by its bands."""
 
-import itertools
 from typing import Final
 
 import numpy as np
 
 from lcdvt.features.config import FeatureConfig
-from lcdvt.features.gate import Curves, varies
-from lcdvt.features.period.search import find_period
+from lcdvt.features.gate import Curves
+from lcdvt.features.period.search import search_curves
 
 FIELD_OF_COLUMN = {
     "Period": "period",
@@ -52,18 +51,8 @@ def search_periods(curves: Curves, every: Curves | None, config: FeatureConfig) 
     objects = (len(curves.offsets) - 1) // bands
     out = np.full((objects, len(names)), np.nan)
     for row in range(objects):
-        edges = curves.offsets[row * bands : (row + 1) * bands + 1]
-        parts = [slice(start, stop) for start, stop in itertools.pairwise(edges)]
-        # A flat curve tells nothing about a period, whatever its number of epochs.
-        varying = [i for i, part in enumerate(parts) if varies(curves.mag[part])]
-        if not varying:
-            continue
-        result = find_period(
-            tuple(curves.time[parts[i]] for i in varying),
-            tuple(curves.mag[parts[i]] for i in varying),
-            tuple(curves.err[parts[i]] for i in varying),
-            config.period_range,
-        )
+        offsets = curves.offsets[row * bands : (row + 1) * bands + 1]
+        result = search_curves(curves.time, curves.mag, curves.err, offsets, config.period_range)
         out[row] = [getattr(result, FIELD_OF_COLUMN[name]) for name in names]
     out[~np.isfinite(out)] = np.nan
     return out

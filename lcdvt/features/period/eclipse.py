@@ -8,13 +8,14 @@ it: where a faint minority of the epochs makes most of the variance.
 
 import math
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from lcdvt.compiled.kernel import fast_part, kernel
+from lcdvt.compiled.kernel import fast_part, kernel, part
 from lcdvt.features.period.fit import LARGEST_GAIN_RATIO, Bands, Floats, Integers
+from lcdvt.features.period.median import median
+from lcdvt.features.waves import wave
 
 # A Gaussian's median absolute deviation, to its standard deviation.
 MAD_TO_SIGMA = 1.4826
@@ -67,6 +68,8 @@ class EclipseConfig:
         over the baseline a dip shifts by that share of a turn.
     refined
         How many of the candidates are tried again in fine steps.
+    worth
+        Share of the best score that a frequency needs to be tried with all widths and shifts.
     tie
         Of periods that are multiples of one another the shortest is taken whose score is less than this share below
         the best: real eclipses are no Gaussians, and a dip that is twice as narrow or two that may differ fit any shape
@@ -84,6 +87,7 @@ class EclipseConfig:
     step: float = 0.05
     fine_step: float = 0.01
     refined: int = 6
+    worth: float = 0.6
     tie: float = 0.1
     margin: float = 10.0
 
@@ -97,21 +101,23 @@ class Eclipses(NamedTuple):
 
 def find_eclipses(
     bands: Bands,
-    candidates: Floats,
-    reaches: Floats,
+    excess: Floats,
+    candidates: tuple[Floats, Floats],
     baseline: float,
     limits: tuple[float, float],
     memory: float,
     chosen: float,
     config: EclipseConfig,
 ) -> Eclipses | None:
-    """Fit eclipses at all candidates; None where the light curve has none to see.
+    """Fit eclipses at all candidates; None where none fits.
 
     Parameters
     ----------
     bands
         The light curves.
-    candidates, reaches
+    excess
+        By how much the faint epochs are fainter than the median, 0 for others, as `faint_excess` fills it.
+    candidates
         Frequencies, and how far to each side the best one may lie.
     baseline
         Days from the first to the last epoch.
@@ -124,17 +130,17 @@ def find_eclipses(
     config
         When and how eclipses are looked for.
     """
-    excess = _faint_excess(bands, config)
-    if excess is None:
-        return None
-    frequencies = _around(candidates, reaches, config.step / baseline, limits)
+    frequencies = _around(*candidates, config.step / baseline, limits)
     scores = _scores(bands, excess, frequencies, memory, COARSE)
     best = frequencies[_best_apart(frequencies, scores, config.refined, config.step / baseline)]
     centres = np.append(best, chosen)
     for reach, step in ((config.step, config.fine_step), (config.fine_step, 0.2 * config.fine_step)):
         reaches = np.full(centres.size, reach / baseline)
         frequencies = _around(centres, reaches, step / baseline, limits)
-        scores = _scores(bands, excess, frequencies, memory, FINE)
+        scores = _scores(bands, excess, frequencies, memory, COARSE)
+        # Closer dips fit a little better; they make no winner of a frequency that is far behind.
+        worth = scores >= config.worth * scores.max()
+        scores[worth] = _scores(bands, excess, frequencies[worth], memory, FINE)
         # The top of the best, and what it may be instead, are looked at once more.
         centres = frequencies[np.argmax(scores)] * RELATIVES
     if not scores.max() > 0.0:
@@ -145,26 +151,33 @@ def find_eclipses(
     return Eclipses(float(frequencies[top]), float(scores[top]))
 
 
-def _faint_excess(bands: Bands, config: EclipseConfig) -> Floats | None:
-    """Return by how much the faint epochs are fainter than the median, 0 for others; None where nothing eclipses."""
-    excess = np.zeros(bands.y.size)
+@part
+def faint_excess(
+    w: Floats, y: Floats, bounds: Integers, faint_sigma: float, faint_variance: float, faint_epochs: float,
+    most_faint_epochs: float, faint_share: float, work: Floats, excess: Floats,
+) -> bool:  # fmt: skip
+    """Fill by how much the faint epochs are fainter than the median, 0 for others; say whether they may be eclipses."""
     made, faint = 0.0, 0
-    for start, stop in pairwise(bands.bounds.tolist()):
-        y = bands.y[start:stop] - median(bands.y[start:stop])
-        is_faint = y > config.faint_sigma * MAD_TO_SIGMA * median(np.abs(y))
-        excess[start:stop] = np.where(is_faint, y, 0.0)
-        squares = bands.w[start:stop] * y * y
-        made += float(squares[is_faint].sum() / squares.sum()) * (stop - start)
-        faint += int(np.count_nonzero(is_faint))
-    if not config.faint_epochs <= faint <= min(config.most_faint_epochs, config.faint_share * excess.size):
-        return None
-    return excess if made >= config.faint_variance * excess.size else None
-
-
-def median(values: Floats) -> float:
-    """Return the median, without the checks that cost numpy's own most of its time."""
-    ordered = np.sort(values)
-    return float(0.5 * (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]))
+    for b in range(bounds.size - 1):
+        begin, end = bounds[b], bounds[b + 1]
+        for i in range(begin, end):
+            work[i] = y[i]
+        middle = median(work, begin, end)
+        for i in range(begin, end):
+            work[i] = abs(y[i] - middle)
+        limit = faint_sigma * MAD_TO_SIGMA * median(work, begin, end)
+        squares, faint_squares = 0.0, 0.0
+        for i in range(begin, end):
+            fainter = y[i] - middle
+            squares += w[i] * fainter * fainter
+            excess[i] = 0.0
+            if fainter > limit:
+                excess[i] = fainter
+                faint_squares += w[i] * fainter * fainter
+                faint += 1
+        made += faint_squares / squares * (end - begin)
+    is_some = faint_epochs <= faint <= most_faint_epochs and faint <= faint_share * y.size
+    return is_some and made >= faint_variance * y.size
 
 
 def _around(centres: Floats, reaches: Floats, step: float, limits: tuple[float, float]) -> Floats:
@@ -197,8 +210,8 @@ def _scores(bands: Bands, excess: Floats, frequencies: Floats, memory: float, di
     second = float(per_number.sum())
     first = second + 2.0 * float(per_number.max())
     _fit_eclipses(
-        bands.t, bands.w, bands.y, bands.bounds, variance, excess, np.flatnonzero(excess), frequencies, memory,
-        first, second, dips.widths, dips.shifts, np.empty(excess.size), scores,
+        bands.t, bands.w, bands.y, bands.bounds, variance, bands.t[excess > 0.0], excess[excess > 0.0], frequencies,
+        memory, first, second, dips.widths, dips.shifts, np.empty(excess.size), scores,
     )  # fmt: skip
     return scores
 
@@ -218,25 +231,30 @@ def _dip(widths: float) -> float:
     return series * series
 
 
+@fast_part
+def _mean_phases(t: Floats, excess: Floats, frequency: float) -> tuple[float, float, float, float]:
+    """Return the sums of cosine and sine of the epochs' phases and of twice the phases, weighted by the excess."""
+    c1, s1, c2, s2 = 0.0, 0.0, 0.0, 0.0
+    for i in range(t.size):
+        c, s = wave(frequency * t[i])
+        c1 += excess[i] * c
+        s1 += excess[i] * s
+        c2 += excess[i] * (c * c - s * s)
+        s2 += excess[i] * 2.0 * c * s
+    return c1, s1, c2, s2
+
+
 @kernel
 def _fit_eclipses(
-    t: Floats, w: Floats, y: Floats, bounds: Integers, variance: Floats, excess: Floats, faint: Integers,
+    t: Floats, w: Floats, y: Floats, bounds: Integers, variance: Floats, faint_t: Floats, excess: Floats,
     frequencies: Floats, memory: float, first: float, second: float, widths: Floats, shifts: Floats, phase: Floats,
     scores: Floats,
 ) -> None:  # fmt: skip
     total = 0.0
-    for i in faint:
+    for i in range(excess.size):
         total += excess[i]
     for k in range(frequencies.size):
-        c1, s1, c2, s2 = 0.0, 0.0, 0.0, 0.0
-        for i in faint:
-            cycles = frequencies[k] * t[i]
-            angle = 2.0 * math.pi * (cycles - math.floor(cycles))
-            c, s = math.cos(angle), math.sin(angle)
-            c1 += excess[i] * c
-            s1 += excess[i] * s
-            c2 += excess[i] * (c * c - s * s)
-            s2 += excess[i] * 2.0 * c * s
+        c1, s1, c2, s2 = _mean_phases(faint_t, excess, frequencies[k])
         is_folded = False
         for number in range(2):
             # The faint epochs lie around one phase, or around two that are half a turn apart.

@@ -1,8 +1,8 @@
 """Exact weighted least-squares fits of harmonics at candidate frequencies, compiled.
 
 A model is a set of harmonics of one frequency, the same in every band, each band with its own offset and
-coefficients. Models are prefixes of a few chains of harmonics: one Cholesky factorisation of a chain's normal
-equations gives the reduction of χ² of all its prefixes. The chain 1, 2, 3, … makes the usual truncated Fourier
+coefficients. Models are prefixes of a few chains of harmonics: one elimination of a chain's normal equations gives the
+reduction of χ² of all its prefixes. The chain 1, 2, 3, … makes the usual truncated Fourier
 series. The others begin with even harmonics, that is with a series at half the period, and add the first one or
 two odd ones: a binary whose two minima hardly differ pays for one odd harmonic, not for all of them.
 """
@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lcdvt.compiled.kernel import fast_part, inlined_part, kernel, part
+from lcdvt.compiled.kernel import fast_part, inlined_part, part
 from lcdvt.features.waves import wave
 
 Floats = NDArray[np.float64]
@@ -24,8 +24,6 @@ CHAINS = np.array(
     ((1, 2, 3, 4, 5, 6, 7, 8), (2, 4, 1, 0, 0, 0, 0, 0), (2, 4, 6, 1, 3, 0, 0, 0), (2, 4, 6, 8, 1, 3, 0, 0)),
     dtype=np.int64,
 )
-# Where the cosine and sine of each harmonic of a chain stand in the normal equations.
-CHAIN_PLACES = np.maximum(2 * np.repeat(CHAINS, 2, axis=1) - 2 + np.tile((0, 1), CHAINS.shape), 0)
 CHAIN_LENGTHS = np.array((8, 3, 5, 6), dtype=np.int64)
 CHAIN_HIGHEST = np.array((8, 4, 6, 8), dtype=np.int64)
 # The shortest prefix of each chain that is a model.
@@ -43,9 +41,10 @@ ONE_SINE, NO_MODEL = 0, -1
 LONGEST_LAG = 40
 SHARPENING_POINTS = 5
 # Of what the fits fill: the rows after cosines, sines and by how much they turn, and the columns of the weighted mean
-# squares before and after.
-NOW, BEFORE, RESIDUALS, SCALED = range(4, 8)
+# squares before and after. The right side of normal equations is their last column.
+NOW, BEFORE, SINES_NOW, SINES_BEFORE, RESIDUALS, SCALED = range(4, 10)
 WHOLE, LEFT = 2 * HIGHEST_HARMONIC, 2 * HIGHEST_HARMONIC + 1
+RIGHT = 2 * HIGHEST_HARMONIC
 
 
 class Bands(NamedTuple):
@@ -79,228 +78,251 @@ def _moments(
     """Fill the sums of w cos kφ and w sin kφ (rows of `sums`, k ≤ 2 highest) and of w y cos kφ and w y sin kφ.
 
     Chebyshev's recurrence f(k + 1) = 2 cos φ f(k) − f(k − 1) holds for the weighted functions as well; four steps
-    at a time spare three quarters of the traffic with memory.
+    at a time, cosines and sines together, spare most of the traffic with memory.
     """
     sums[0, 0], sums[1, 0] = 1.0, 0.0
-    for row in range(2):
-        total, y_total = 0.0, 0.0
-        for i in range(begin, end):
-            value = w[i] * epochs[row, i]
-            epochs[NOW, i], epochs[BEFORE, i] = value, w[i] if row == 0 else 0.0
-            total += value
-            y_total += y[i] * value
-        sums[row, 1], y_sums[row, 1] = total, y_total
-        for k in range(2, 2 * highest + 1, 4):
-            first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
-            y_first, y_second, y_third, y_fourth = 0.0, 0.0, 0.0, 0.0
-            if k <= highest:
-                for i in range(begin, end):
-                    twice, magnitude = 2.0 * epochs[0, i], y[i]
-                    a = twice * epochs[NOW, i] - epochs[BEFORE, i]
-                    b = twice * a - epochs[NOW, i]
-                    c = twice * b - a
-                    d = twice * c - b
-                    epochs[BEFORE, i], epochs[NOW, i] = c, d
-                    first += a
-                    second += b
-                    third += c
-                    fourth += d
-                    y_first += magnitude * a
-                    y_second += magnitude * b
-                    y_third += magnitude * c
-                    y_fourth += magnitude * d
-            else:
-                for i in range(begin, end):
-                    twice = 2.0 * epochs[0, i]
-                    a = twice * epochs[NOW, i] - epochs[BEFORE, i]
-                    b = twice * a - epochs[NOW, i]
-                    c = twice * b - a
-                    d = twice * c - b
-                    epochs[BEFORE, i], epochs[NOW, i] = c, d
-                    first += a
-                    second += b
-                    third += c
-                    fourth += d
-            sums[row, k], sums[row, k + 1], sums[row, k + 2], sums[row, k + 3] = first, second, third, fourth
-            y_sums[row, k], y_sums[row, k + 1] = y_first, y_second
-            y_sums[row, k + 2], y_sums[row, k + 3] = y_third, y_fourth
+    c_1, c_2, c_3, c_4, c_5, s_1, s_2, s_3, s_4, s_5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    yc_1, yc_2, yc_3, yc_4, ys_1, ys_2, ys_3, ys_4 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for i in range(begin, end):
+        twice, magnitude, before = 2.0 * epochs[0, i], y[i], w[i]
+        now, sine = before * epochs[0, i], before * epochs[1, i]
+        c_1 += now
+        s_1 += sine
+        yc_1 += magnitude * now
+        ys_1 += magnitude * sine
+        a, e = twice * now - before, twice * sine
+        b, f = twice * a - now, twice * e - sine
+        c, g = twice * b - a, twice * f - e
+        d, h = twice * c - b, twice * g - f
+        epochs[BEFORE, i], epochs[NOW, i], epochs[SINES_BEFORE, i], epochs[SINES_NOW, i] = c, d, g, h
+        c_2 += a
+        c_3 += b
+        c_4 += c
+        c_5 += d
+        s_2 += e
+        s_3 += f
+        s_4 += g
+        s_5 += h
+        yc_2 += magnitude * a
+        yc_3 += magnitude * b
+        yc_4 += magnitude * c
+        ys_2 += magnitude * e
+        ys_3 += magnitude * f
+        ys_4 += magnitude * g
+    sums[0, 1], sums[0, 2], sums[0, 3], sums[0, 4], sums[0, 5] = c_1, c_2, c_3, c_4, c_5
+    sums[1, 1], sums[1, 2], sums[1, 3], sums[1, 4], sums[1, 5] = s_1, s_2, s_3, s_4, s_5
+    y_sums[0, 1], y_sums[0, 2], y_sums[0, 3], y_sums[0, 4] = yc_1, yc_2, yc_3, yc_4
+    y_sums[1, 1], y_sums[1, 2], y_sums[1, 3], y_sums[1, 4] = ys_1, ys_2, ys_3, ys_4
+    for k in range(6, 2 * highest + 1, 4):
+        c_1, c_2, c_3, c_4, s_1, s_2, s_3, s_4 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        # The fifth harmonic's product with the magnitudes comes with the sixth's, and so on.
+        yc_1, yc_2, yc_3, yc_4, ys_1, ys_2, ys_3, ys_4 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        if k <= highest + 1:
+            for i in range(begin, end):
+                twice, magnitude = 2.0 * epochs[0, i], y[i]
+                before, now, sine_before, sine = (
+                    epochs[BEFORE, i], epochs[NOW, i], epochs[SINES_BEFORE, i], epochs[SINES_NOW, i]
+                )  # fmt: skip
+                a, e = twice * now - before, twice * sine - sine_before
+                b, f = twice * a - now, twice * e - sine
+                c, g = twice * b - a, twice * f - e
+                d, h = twice * c - b, twice * g - f
+                epochs[BEFORE, i], epochs[NOW, i], epochs[SINES_BEFORE, i], epochs[SINES_NOW, i] = c, d, g, h
+                c_1 += a
+                c_2 += b
+                c_3 += c
+                c_4 += d
+                s_1 += e
+                s_2 += f
+                s_3 += g
+                s_4 += h
+                yc_1 += magnitude * now
+                yc_2 += magnitude * a
+                yc_3 += magnitude * b
+                yc_4 += magnitude * c
+                ys_1 += magnitude * sine
+                ys_2 += magnitude * e
+                ys_3 += magnitude * f
+                ys_4 += magnitude * g
+        else:
+            for i in range(begin, end):
+                twice = 2.0 * epochs[0, i]
+                before, now, sine_before, sine = (
+                    epochs[BEFORE, i], epochs[NOW, i], epochs[SINES_BEFORE, i], epochs[SINES_NOW, i]
+                )  # fmt: skip
+                a, e = twice * now - before, twice * sine - sine_before
+                b, f = twice * a - now, twice * e - sine
+                c, g = twice * b - a, twice * f - e
+                d, h = twice * c - b, twice * g - f
+                epochs[BEFORE, i], epochs[NOW, i], epochs[SINES_BEFORE, i], epochs[SINES_NOW, i] = c, d, g, h
+                c_1 += a
+                c_2 += b
+                c_3 += c
+                c_4 += d
+                s_1 += e
+                s_2 += f
+                s_3 += g
+                s_4 += h
+        sums[0, k], sums[0, k + 1], sums[0, k + 2], sums[0, k + 3] = c_1, c_2, c_3, c_4
+        sums[1, k], sums[1, k + 1], sums[1, k + 2], sums[1, k + 3] = s_1, s_2, s_3, s_4
+        if k <= highest + 1:
+            y_sums[0, k - 1], y_sums[0, k], y_sums[0, k + 1], y_sums[0, k + 2] = yc_1, yc_2, yc_3, yc_4
+            y_sums[1, k - 1], y_sums[1, k], y_sums[1, k + 1], y_sums[1, k + 2] = ys_1, ys_2, ys_3, ys_4
 
 
 @inlined_part
-def _fill_normal(sums: Floats, highest: int, normal: Floats) -> None:
-    """Fill the normal equations of harmonics 1 to `highest`, cosine and sine in turn, floating mean projected out.
+def _fill_normal(sums: Floats, y_sums: Floats, chain: Integers, harmonics: int, normal: Floats) -> None:
+    """Fill the normal equations of the first harmonics of a chain, cosine and sine in turn, the mean projected out.
 
-    Products of two cosines or sines are made of cosines of sum and difference, mixed ones of sines.
+    Products of two cosines or sines are made of cosines of sum and difference, mixed ones of sines. The matrix is
+    symmetric; only what is on and above its diagonal is filled.
     """
-    for j in range(1, highest + 1):
+    for right in range(harmonics):
+        j, column = chain[right], 2 * right
         cos_j, sin_j = sums[0, j], sums[1, j]
-        for k in range(1, j + 1):
-            cos_k, sin_k = sums[0, k], sums[1, k]
-            even_sum, odd_sum, even_gap, odd_gap = sums[0, j + k], sums[1, j + k], sums[0, j - k], sums[1, j - k]
-            row, column = 2 * j - 2, 2 * k - 2
-            normal[row, column] = normal[column, row] = 0.5 * (even_sum + even_gap) - cos_j * cos_k
-            normal[row + 1, column + 1] = normal[column + 1, row + 1] = 0.5 * (even_gap - even_sum) - sin_j * sin_k
-            normal[row, column + 1] = normal[column + 1, row] = 0.5 * (odd_sum - odd_gap) - cos_j * sin_k
-            normal[row + 1, column] = normal[column, row + 1] = 0.5 * (odd_sum + odd_gap) - sin_j * cos_k
+        normal[column, RIGHT], normal[column + 1, RIGHT] = y_sums[0, j], y_sums[1, j]
+        for left in range(right + 1):
+            k, row = chain[left], 2 * left
+            cos_k, sin_k, even_sum, odd_sum = sums[0, k], sums[1, k], sums[0, j + k], sums[1, j + k]
+            gap = j - k if j > k else k - j
+            even_gap, odd_gap = sums[0, gap], sums[1, gap] if j > k else -sums[1, gap]
+            normal[row, column] = 0.5 * (even_sum + even_gap) - cos_k * cos_j
+            normal[row, column + 1] = 0.5 * (odd_sum + odd_gap) - cos_k * sin_j
+            normal[row + 1, column] = 0.5 * (odd_sum - odd_gap) - sin_k * cos_j
+            normal[row + 1, column + 1] = 0.5 * (even_gap - even_sum) - sin_k * sin_j
 
 
-@part
-def _chain_reductions(
-    normal: Floats, y_sums: Floats, chain: int, length: int, factor: Floats, projected: Floats, reductions: Floats
-) -> int:  # fmt: skip
-    """Fill the reduction of Σ w y² by each prefix of the chain; return how many harmonics the epochs determine.
+@inlined_part
+def _eliminate(normal: Floats, first: int, stop: int, size: int, reductions: Floats) -> int:
+    """Eliminate the harmonics `first` to `stop` from normal equations of `size` harmonics; return where it had to stop.
 
-    Cholesky, row by row; the diagonal of `factor` holds inverses, which spare the divisions.
+    `reductions[i]` becomes by how much the first i harmonics reduce Σ w y², beginning at `reductions[first]`. It stops
+    at a harmonic that the epochs do not determine. Cosine and sine go together, which keeps the numbers in registers.
     """
+    for harmonic in range(first, stop):
+        one, two = 2 * harmonic, 2 * harmonic + 1
+        a, b, d = normal[one, one], normal[one, two], normal[two, two]
+        if a < SMALLEST_PIVOT or d - b * b / a < SMALLEST_PIVOT:
+            return harmonic
+        scale = 1.0 / (a * d - b * b)
+        a, b, d = a * scale, b * scale, d * scale
+        y, z = normal[one, RIGHT], normal[two, RIGHT]
+        reductions[harmonic + 1] = reductions[harmonic] + d * y * y + a * z * z - 2.0 * b * y * z
+        for row in range(2 * harmonic + 2, 2 * size, 2):
+            p, q, r, s = normal[one, row], normal[one, row + 1], normal[two, row], normal[two, row + 1]
+            # The rows' shares of both.
+            f, g, h, k = d * p - b * r, a * r - b * p, d * q - b * s, a * s - b * q
+            for column in range(row, 2 * size, 2):
+                p, q, r, s = normal[one, column], normal[one, column + 1], normal[two, column], normal[two, column + 1]
+                normal[row, column] -= f * p + g * r
+                normal[row, column + 1] -= f * q + g * s
+                normal[row + 1, column] -= h * p + k * r
+                normal[row + 1, column + 1] -= h * q + k * s
+            normal[row, RIGHT] -= f * y + g * z
+            normal[row + 1, RIGHT] -= h * y + k * z
+    return stop
+
+
+@inlined_part
+def _reduce(
+    sums: Floats, y_sums: Floats, highest: int, most: int, normal: Floats, reductions: Floats, tail: Floats,
+    tail_reductions: Floats, reduced: Floats,
+) -> None:  # fmt: skip
+    """Fill by how much each model with harmonics up to `highest` reduces Σ w y² in a band; −1 where it cannot be told.
+
+    A band has epochs for `most` harmonics. The chains of even harmonics share their beginning: each time another even
+    one is eliminated, the odd ones, which come last, are eliminated in a copy of what is left of them.
+    """
+    for model in range(N_MODELS):
+        reduced[model] = -1.0
     reductions[0] = 0.0
-    total = 0.0
-    for row in range(2 * length):
-        place = CHAIN_PLACES[chain, row]
-        value = y_sums[place % 2, place // 2 + 1]
-        pivot = normal[place, place]
-        for column in range(row):
-            entry = normal[place, CHAIN_PLACES[chain, column]]
-            for i in range(column):
-                entry -= factor[row, i] * factor[column, i]
-            entry *= factor[column, column]
-            factor[row, column] = entry
-            pivot -= entry * entry
-            value -= entry * projected[column]
-        if pivot < SMALLEST_PIVOT:
-            return row // 2
-        factor[row, row] = 1.0 / math.sqrt(pivot)
-        projected[row] = value * factor[row, row]
-        total += projected[row] * projected[row]
-        if row % 2 == 1:
-            reductions[row // 2 + 1] = total
-    return length
+    length = most if most < highest else highest
+    _fill_normal(sums, y_sums, CHAINS[0], length, normal)
+    determined = _eliminate(normal, np.int64(0), length, length, reductions)
+    for model in range(HIGHEST_HARMONIC):
+        harmonics = model + 1 if model < determined else determined
+        if harmonics > 0:
+            reduced[model] = reductions[harmonics]
+    evens = np.int64(0)
+    for chain in range(1, CHAIN_HIGHEST.size):
+        if CHAIN_HIGHEST[chain] <= highest and CHAIN_SHORTEST[chain] <= most:
+            evens = np.int64(chain + 1)
+    if evens == 0:
+        return
+    odds = CHAIN_LENGTHS[evens - 1] - evens
+    _fill_normal(sums, y_sums, CHAINS[evens - 1], evens + odds, normal)
+    for chain in range(evens):
+        if _eliminate(normal, chain, chain + 1, evens + odds, reductions) == chain:
+            return
+        if chain == 0:
+            continue
+        for row in range(2 * odds):
+            for column in range(2 * odds):
+                tail[row, column] = normal[2 * evens + row, 2 * evens + column]
+            tail[row, RIGHT] = normal[2 * evens + row, RIGHT]
+        tail_reductions[0] = reductions[chain + 1]
+        allowed = most - chain - 1
+        allowed = allowed if allowed < odds else odds
+        determined = _eliminate(tail, np.int64(0), allowed, allowed, tail_reductions)
+        # Without its odd harmonics an even chain is another frequency's model.
+        for model in range(HIGHEST_HARMONIC, N_MODELS):
+            odd = MODEL_HARMONICS[model] - chain - 1
+            if MODEL_CHAINS[model] == chain and odd <= determined:
+                reduced[model] = tail_reductions[odd]
 
 
-class Sharpening(NamedTuple):
-    """How the best candidates are fitted again, ever closer to their tops.
-
-    Attributes
-    ----------
-    rounds, candidates
-        How often, and how many.
-    baseline
-        Days from the first to the last epoch.
-    cycles_per_harmonic, window_penalty
-        By which rules they are the best, as in `fill_scores`.
-    """
-
-    rounds: int
-    candidates: int
-    baseline: float
-    cycles_per_harmonic: float
-    window_penalty: float
-
-
-NO_SHARPENING = Sharpening(0, 0, 0.0, 1.0, 0.0)
-
-
-def fit_candidates(
-    bands: Bands,
-    frequencies: Floats,
-    reaches: Floats,
-    n_points: int,
-    highest: int,
-    sharpening: Sharpening = NO_SHARPENING,
-) -> tuple[Floats, Floats, Floats]:
-    """Fit every model with harmonics up to `highest` at `n_points` frequencies around each candidate.
-
-    Parameters
-    ----------
-    bands
-        The light curves.
-    frequencies, reaches
-        The candidates, and how far to each side of them to look.
-    n_points, highest
-        How many frequencies around each, and the highest harmonic of the models.
-    sharpening
-        Which of them to fit again.
-
-    Returns
-    -------
-    best_frequency, gain
-        Per candidate and model: the best frequency and its log-likelihood above a constant's, summed over bands,
-        ½ n ln(χ²₀/χ²), the noise level being free.
-    window
-        Per candidate: the spectral window's power there, 0 to 1.
-    """
-    work = _Work.of(bands, len(frequencies))
-    _fit_all(*bands, frequencies, reaches, n_points, highest, NO_MODEL, *sharpening, *work)
-    return work.table[0], work.table[1], work.window
-
-
-def fit_model(bands: Bands, frequency: float, model: int) -> tuple[Floats, Floats]:
-    """Return residuals (magnitudes) of one model at one frequency and the coefficients per band.
-
-    Row b of the coefficients holds cosine and sine amplitude of harmonic k at 2k − 2 and 2k − 1, and at `LEFT` the
-    weighted mean square of the residuals.
-    """
-    work, _ = _fit_one(bands, frequency, model)
-    return work.epochs[RESIDUALS], work.coefficients
-
-
-def noise_memory(bands: Bands, frequency: float) -> float:
-    """Return how many epochs tell as much as one independent epoch: 1 + 2 Σ autocorrelation of a sine's residuals."""
-    return _fit_one(bands, frequency, ONE_SINE)[1]
-
-
-def _fit_one(bands: Bands, frequency: float, model: int) -> tuple["_Work", float]:
-    work = _Work.of(bands, 1)
-    place, highest = np.array((frequency,)), int(MODEL_HIGHEST[model])
-    memory = _fit_all(*bands, place, np.zeros(1), 1, highest, model, *NO_SHARPENING, *work)
-    return work, float(memory)
-
-
-# Moments come four at a time, the last of sixteen at 17. One for all threads: a kernel holds the interpreter's lock.
-_SMALL = np.empty((4 * HIGHEST_HARMONIC + 7, 2 * HIGHEST_HARMONIC + 2))
-
-
-class _Work(NamedTuple):
+class FitWork(NamedTuple):
     """Arrays that the fits fill.
 
     Attributes
     ----------
     epochs
-        Rows of one number per epoch; the last but one are residuals.
+        Rows of one number per epoch; `RESIDUALS` are one of them.
     small
-        Rows for moments, normal equations and their factors.
+        Rows for moments, normal equations and what comes of them.
+    coefficients
+        A row for each band: of the harmonics, and the weighted mean squares of magnitudes and residuals.
     places
         Chosen candidates and their models.
     table
         Best frequency, gain and score of each candidate and model.
     window
         The spectral window's power at each candidate.
-    coefficients
-        A row for each band: of the harmonics, and the weighted mean squares of magnitudes and residuals.
     """
 
     epochs: Floats
     small: Floats
+    coefficients: Floats
     places: Integers
     table: Floats
     window: Floats
-    coefficients: Floats
 
     @classmethod
-    def of(cls, bands: Bands, candidates: int) -> "_Work":
+    def of(cls, bands: Bands, candidates: int) -> "FitWork":
+        """Return arrays for so many candidates."""
         return cls(
-            np.empty((SCALED + 1, len(bands.t))),
+            np.empty((SCALED + 1, bands.t.size)),
             _SMALL,
+            np.empty((bands.bounds.size - 1, 2 * HIGHEST_HARMONIC + 2)),
             np.empty((2, candidates), dtype=np.int64),
             np.empty((3, candidates, N_MODELS)),
             np.empty(candidates),
-            np.empty((len(bands.bounds) - 1, 2 * HIGHEST_HARMONIC + 2)),
         )
 
 
-@kernel
+def room_for_one() -> tuple[Integers, Floats, Floats]:
+    """Return the last three arrays that `fit_model` takes."""
+    return np.empty((2, 1), dtype=np.int64), np.empty((3, 1, N_MODELS)), np.empty(2)
+
+
+# Moments come four at a time, the last of sixteen at 17. One for all threads: a kernel holds the interpreter's lock.
+_SMALL = np.empty((2 * HIGHEST_HARMONIC + 12, 2 * HIGHEST_HARMONIC + 2))
+
+
+@part
 def fill_scores(
-    bounds: Integers, max_harmonics: Integers, frequencies: Floats, gains: Floats, window: Floats, memory: float,
-    baseline: float, cycles_per_harmonic: float, window_penalty: float, scores: Floats,
+    bounds: Integers, max_harmonics: Integers, count: int, frequencies: Floats, gains: Floats, window: Floats,
+    memory: float, baseline: float, cycles_per_harmonic: float, window_penalty: float, scores: Floats,
 ) -> None:  # fmt: skip
     """Fill log-likelihoods minus penalties, both for the effective number of epochs; −∞ for models not allowed."""
     for model in range(N_MODELS):
@@ -310,7 +332,7 @@ def fill_scores(
             is_determined = is_determined or used == wanted
             effective = (bounds[b + 1] - bounds[b]) / memory
             penalty += used * math.log(effective if effective > 3.0 else 3.0)
-        for place in range(gains.shape[0]):
+        for place in range(count):
             most = frequencies[place, model] * baseline / cycles_per_harmonic
             is_allowed = is_determined and (most >= MODEL_HIGHEST[model] or MODEL_HIGHEST[model] == 1)
             scores[place, model] = -np.inf
@@ -319,11 +341,11 @@ def fill_scores(
 
 
 @part
-def _fill_best(scores: Floats, wanted: int, places: Integers) -> None:
+def fill_best(scores: Floats, count: int, wanted: int, places: Integers) -> None:
     """Fill the candidates with the highest scores, highest first, and in the second row the best model of each."""
-    for rank in range(wanted if wanted < scores.shape[0] else scores.shape[0]):
+    for rank in range(wanted if wanted < count else count):
         chosen, chosen_model = -1, 0
-        for place in range(scores.shape[0]):
+        for place in range(count):
             is_taken = False
             for earlier in range(rank):
                 is_taken = is_taken or places[0, earlier] == place
@@ -364,49 +386,57 @@ def _correlation_length(epochs: Floats, w: Floats, bounds: Integers) -> float:
     return total / w.size
 
 
-@kernel
-def _fit_all(
+@part
+def fit_all(
     t: Floats, w: Floats, y: Floats, bounds: Integers, max_harmonics: Integers, frequencies: Floats, reaches: Floats,
-    first_points: int, first_highest: int, first_model: int, sharpenings: int, sharpened: int, baseline: float,
-    cycles_per_harmonic: float, window_penalty: float, epochs: Floats, small: Floats, places: Integers, table: Floats,
-    window: Floats, coefficients: Floats,
+    count: int, n_points: int, highest: int, model: int, sharpenings: int, sharpened: int, baseline: float,
+    cycles_per_harmonic: float, window_penalty: float, epochs: Floats, small: Floats, coefficients: Floats,
+    places: Integers, table: Floats, window: Floats,
 ) -> float:  # fmt: skip
-    """Fill what `fit_candidates` returns, or with a model its residuals and coefficients; return the noise's memory.
+    """Fit every model with harmonics up to `highest` at `n_points` frequencies around each of `count` candidates.
 
-    One loop for all, because it holds the one place where models are fitted: first every candidate; then, for each
-    sharpening, the best sine, whose residuals measure the noise's memory, and the best candidates by the rules.
+    Of each candidate and model the best frequency and its log-likelihood above a constant's, summed over bands,
+    ½ n ln(χ²₀/χ²), the noise level being free, go to the first two rows of `table`, and the spectral window's power, 0
+    to 1, to `window`. With a model instead of `NO_MODEL`, its residuals (magnitudes) at the first frequency and its
+    coefficients are filled, and how many epochs tell as much as one independent epoch is returned.
+
+    `sharpened` of the candidates, the best by the rules of `fill_scores`, are fitted again, `sharpenings` times ever
+    closer to their tops: strong signals with many harmonics have tops much narrower than a peak of the scan, and
+    without this, chance on the grid would decide between them. One loop for all, because it holds the one place where
+    models are fitted: first every candidate; then, for each sharpening, the best sine, whose residuals measure the
+    noise's memory, and the best candidates.
     """
-    n, n_bands, chains = t.size, bounds.size - 1, CHAIN_HIGHEST.size
-    sums, y_sums, projected, reductions, gains = small[0:2], small[2:4], small[4], small[5], small[6]
-    normal, factor = small[7:23], small[23:39]
+    n, n_bands = t.size, bounds.size - 1
+    sums, y_sums, reductions, tail_reductions, reduced = small[0:2], small[2:4], small[4], small[5], small[6]
+    gains, tail, normal = small[7], small[8:12], small[12 : 12 + 2 * HIGHEST_HARMONIC]
     best_frequency, best_gain, scores = table[0], table[1], table[2]
     for b in range(n_bands):
         total = 0.0
         for i in range(bounds[b], bounds[b + 1]):
             total += w[i] * y[i] * y[i]
         coefficients[b, WHOLE] = total
-    for candidate in range(frequencies.size):
+    for candidate in range(count):
         window[candidate] = 0.0
-        for model in range(N_MODELS):
-            best_frequency[candidate, model], best_gain[candidate, model] = 0.0, -np.inf
+        for each in range(N_MODELS):
+            best_frequency[candidate, each], best_gain[candidate, each] = 0.0, -np.inf
     memory, step, shrinking = 1.0, -1.0, 1.0
     for turn in range(1 + 2 * sharpenings):
-        count, n_points, highest, residual_model = frequencies.size, first_points, first_highest, first_model
+        items, points, most_harmonics, residual_model = count, n_points, highest, model
         if turn % 2 == 1:
-            count, n_points, highest, residual_model = 1, 1, 1, ONE_SINE
+            items, points, most_harmonics, residual_model = 1, 1, 1, ONE_SINE
             places[0, 0], places[1, 0] = 0, ONE_SINE
-            for candidate in range(frequencies.size):
+            for candidate in range(count):
                 if best_gain[candidate, ONE_SINE] > best_gain[places[0, 0], ONE_SINE]:
                     places[0, 0] = candidate
         elif turn > 0:
-            shrinking *= 2.0 / (n_points - 1) if turn == 2 else 2.0 / (SHARPENING_POINTS - 1)
-            count = sharpened if sharpened < frequencies.size else frequencies.size
-            n_points, residual_model = SHARPENING_POINTS, NO_MODEL
-        for item in range(count):
+            shrinking *= 2.0 / (points - 1) if turn == 2 else 2.0 / (SHARPENING_POINTS - 1)
+            items = sharpened if sharpened < count else count
+            points, residual_model = SHARPENING_POINTS, NO_MODEL
+        for item in range(items):
             candidate = places[0, item] if turn > 0 else item
             centre = best_frequency[candidate, places[1, item]] if turn > 0 else frequencies[item]
-            reach = shrinking * reaches[candidate] if n_points > 1 else 0.0
-            lowest, wanted_step = centre - reach, 2.0 * reach / (n_points - 1) if n_points > 1 else 0.0
+            reach = shrinking * reaches[candidate] if points > 1 else 0.0
+            lowest, wanted_step = centre - reach, 2.0 * reach / (points - 1) if points > 1 else 0.0
             if step != wanted_step:
                 # Candidates come in groups of equal reach, so this is rarely done again.
                 step = wanted_step
@@ -414,53 +444,46 @@ def _fit_all(
                     epochs[2, i], epochs[3, i] = wave(step * t[i])
             for i in range(n):
                 epochs[0, i], epochs[1, i] = wave(lowest * t[i])
-            for point in range(n_points):
-                for model in range(N_MODELS):
-                    gains[model] = 0.0
+            for point in range(points):
+                for each in range(N_MODELS):
+                    gains[each] = 0.0
                 for b in range(n_bands):
                     lo, hi, most = bounds[b], bounds[b + 1], max_harmonics[b]
-                    needed = most if most < highest and residual_model == NO_MODEL else highest
-                    for chain in range(1, chains):
-                        fits = CHAIN_HIGHEST[chain] <= highest and CHAIN_SHORTEST[chain] <= most
+                    needed = most if most < most_harmonics and residual_model == NO_MODEL else most_harmonics
+                    for chain in range(1, CHAIN_HIGHEST.size):
+                        fits = CHAIN_HIGHEST[chain] <= most_harmonics and CHAIN_SHORTEST[chain] <= most
                         if fits and CHAIN_HIGHEST[chain] > needed:
                             needed = CHAIN_HIGHEST[chain]
                     _moments(epochs, w, y, lo, hi, needed, sums, y_sums)
-                    _fill_normal(sums, needed, normal)
-                    if turn == 0 and point == n_points // 2:
+                    if turn == 0 and point == points // 2:
                         window[candidate] += (sums[0, 1] * sums[0, 1] + sums[1, 1] * sums[1, 1]) * (hi - lo) / n
-                    for chain in range(chains):
-                        length = most if most < CHAIN_LENGTHS[chain] else CHAIN_LENGTHS[chain]
-                        if residual_model != NO_MODEL:
-                            if chain != MODEL_CHAINS[residual_model]:
-                                continue
-                            if MODEL_HARMONICS[residual_model] < length:
-                                length = MODEL_HARMONICS[residual_model]
-                        elif chain > 0 and (CHAIN_HIGHEST[chain] > highest or CHAIN_SHORTEST[chain] > most):
-                            continue
-                        elif chain == 0 and highest < length:
-                            length = highest
-                        determined = _chain_reductions(normal, y_sums, chain, length, factor, projected, reductions)
-                        if residual_model != NO_MODEL:
-                            _subtract(
-                                chain, determined, epochs, w, y, b, lo, hi, sums, factor, projected, gains, coefficients
-                            )
-                            continue
-                        for model in range(N_MODELS):
-                            wanted = MODEL_HARMONICS[model]
-                            harmonics = determined if determined < wanted else wanted
-                            # Without its odd harmonics an even chain is another frequency's model.
-                            if MODEL_CHAINS[model] != chain or harmonics == 0 or (chain > 0 and harmonics < wanted):
-                                continue
-                            left = 1.0 - reductions[harmonics] / coefficients[b, WHOLE]
+                    if residual_model != NO_MODEL:
+                        harmonics = MODEL_HARMONICS[residual_model]
+                        harmonics = harmonics if harmonics < most else most
+                        members = CHAINS[MODEL_CHAINS[residual_model]]
+                        _fill_normal(sums, y_sums, members, harmonics, normal)
+                        reductions[0] = 0.0
+                        determined = _eliminate(normal, np.int64(0), harmonics, harmonics, reductions)
+                        _subtract(members, determined, epochs, w, y, b, lo, hi, sums, normal, reductions, coefficients)
+                        continue
+                    _reduce(sums, y_sums, most_harmonics, most, normal, reductions, tail, tail_reductions, reduced)
+                    gain, of_reduction = 0.0, 0.0
+                    for each in range(N_MODELS):
+                        # Models beyond the highest harmonic are all alike.
+                        if reduced[each] >= 0.0 and reduced[each] != of_reduction:
+                            of_reduction = reduced[each]
+                            left = 1.0 - of_reduction / coefficients[b, WHOLE]
                             if not left > 1.0 / LARGEST_GAIN_RATIO:
                                 left = 1.0 / LARGEST_GAIN_RATIO
-                            gains[model] -= 0.5 * (hi - lo) * math.log(left)
+                            gain = -0.5 * (hi - lo) * math.log(left)
+                        if reduced[each] >= 0.0:
+                            gains[each] += gain
                 if residual_model != NO_MODEL:
                     continue
-                for model in range(N_MODELS):
-                    if gains[model] > best_gain[candidate, model]:
-                        best_gain[candidate, model] = gains[model]
-                        best_frequency[candidate, model] = lowest + point * step
+                for each in range(N_MODELS):
+                    if gains[each] > best_gain[candidate, each]:
+                        best_gain[candidate, each] = gains[each]
+                        best_frequency[candidate, each] = lowest + point * step
                 for i in range(n):
                     c, s = epochs[0, i], epochs[1, i]
                     epochs[0, i] = c * epochs[2, i] - s * epochs[3, i]
@@ -469,31 +492,35 @@ def _fit_all(
             memory = _correlation_length(epochs, w, bounds)
         if turn % 2 == 1:
             fill_scores(
-                bounds, max_harmonics, best_frequency, best_gain, window, memory, baseline, cycles_per_harmonic,
+                bounds, max_harmonics, count, best_frequency, best_gain, window, memory, baseline, cycles_per_harmonic,
                 window_penalty, scores,
             )  # fmt: skip
-            _fill_best(scores, sharpened, places)
+            fill_best(scores, count, sharpened, places)
     return memory
 
 
 @part
 def _subtract(
-    chain: int, determined: int, epochs: Floats, w: Floats, y: Floats, band: int, begin: int, end: int, sums: Floats,
-    factor: Floats, projected: Floats, solution: Floats, coefficients: Floats,
+    chain: Integers, determined: int, epochs: Floats, w: Floats, y: Floats, band: int, begin: int, end: int,
+    sums: Floats, normal: Floats, solution: Floats, coefficients: Floats,
 ) -> None:  # fmt: skip
-    """Fill the residuals and coefficients of a band from the factor of its normal equations."""
+    """Fill the residuals and coefficients of a band from its normal equations after the elimination."""
     for k in range(2 * HIGHEST_HARMONIC):
         coefficients[band, k] = 0.0
-    for turn in range(2 * determined):
-        row = 2 * determined - 1 - turn
-        value = projected[row]
-        for i in range(row + 1, 2 * determined):
-            value -= factor[i, row] * solution[i]
-        solution[row] = value * factor[row, row]
+    for turn in range(determined):
+        one = 2 * (determined - 1 - turn)
+        two = one + 1
+        y_one, y_two = normal[one, RIGHT], normal[two, RIGHT]
+        for i in range(one + 2, 2 * determined):
+            y_one -= normal[one, i] * solution[i]
+            y_two -= normal[two, i] * solution[i]
+        a, b, d = normal[one, one], normal[one, two], normal[two, two]
+        determinant = a * d - b * b
+        solution[one], solution[two] = (d * y_one - b * y_two) / determinant, (a * y_two - b * y_one) / determinant
     for i in range(begin, end):
         epochs[RESIDUALS, i] = y[i]
     for position in range(determined):
-        k = CHAINS[chain, position]
+        k = chain[position]
         cosine, sine = solution[2 * position], solution[2 * position + 1]
         coefficients[band, 2 * k - 2], coefficients[band, 2 * k - 1] = cosine, sine
         for i in range(begin, end):
@@ -505,3 +532,20 @@ def _subtract(
     coefficients[band, LEFT] = 0.0
     for i in range(begin, end):
         coefficients[band, LEFT] += w[i] * epochs[RESIDUALS, i] * epochs[RESIDUALS, i]
+
+
+@part
+def fit_model(
+    t: Floats, w: Floats, y: Floats, bounds: Integers, max_harmonics: Integers, frequency: float, model: int,
+    epochs: Floats, small: Floats, coefficients: Floats, place: Integers, row: Floats, single: Floats,
+) -> float:  # fmt: skip
+    """Fill residuals and coefficients of one model at one frequency; return the noise's memory, as `fit_all` does.
+
+    `place` and `row` have room for one candidate, `single` for its frequency and window.
+    """
+    single[0] = frequency
+    one, none = np.int64(1), np.int64(0)
+    return fit_all(
+        t, w, y, bounds, max_harmonics, single[0:1], single[0:1], one, one, MODEL_HIGHEST[model], model, none, none,
+        0.0, 1.0, 0.0, epochs, small, coefficients, place, row, single[1:2],
+    )  # fmt: skip

@@ -4,76 +4,67 @@ FATS' harmonics belong to the highest peak of a periodogram in one band, which f
 belong to the period that was found, aliases and double waves considered, and to all bands together.
 """
 
-import cmath
 import math
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
-from lcdvt.features.period.fit import LEFT, Bands, fit_model
+from lcdvt.compiled.kernel import part
+from lcdvt.features.period.fit import LEFT, Floats, Integers
 
 FOUR_HARMONICS: Final = 3
 """The model 1, 2, 3, 4 among the models of `fit`."""
 
-
-class FourierParameters(NamedTuple):
-    """Amplitude of the fundamental (mag), and the next two harmonics' ratios to it and phases (radians, 0 to 2π)."""
-
-    amplitude: float
-    r21: float
-    phi21: float
-    r31: float
-    phi31: float
+# What is known of the harmonics 2 and 3 of all bands relative to the first, as sums weighted by how well a band shows
+# the first: Σ weight·Rk1 exp(i φk1) (φk1 = φk − k φ1 for cosines, which do not depend on where time begins), and the
+# weights of bands whose epochs determine the harmonic. Then all weights (inverse relative variances of the first
+# harmonic; 0 where no band shows it), and the first harmonic's amplitude in magnitudes.
+REAL_2, IMAGINARY_2, WEIGHT_2, REAL_3, IMAGINARY_3, WEIGHT_3, PRECISION, AMPLITUDE = range(8)
+RELATIVE: Final = 8
 
 
-class RelativeHarmonics(NamedTuple):
-    """Harmonics 2, 3, … of all bands relative to the first, as sums weighted by how well a band shows the first.
-
-    Attributes
-    ----------
-    sums
-        Weighted sums of Rk1 exp(i φk1), φk1 = φk − k φ1 for cosines, which do not depend on where time begins.
-    weights
-        Sums of the weights of those bands whose epochs determine the harmonic.
-    precision
-        Sum of all bands' weights: inverse relative variances of the first harmonic; 0 where no band shows it.
-    amplitude
-        Amplitude of the first harmonic, magnitudes, averaged with the same weights.
-    """
-
-    sums: list[complex]
-    weights: list[float]
-    precision: float
-    amplitude: float
-
-
-def relative_harmonics(bands: Bands, frequency: float, model: int, highest: int) -> RelativeHarmonics:
-    """Fit a model that begins with harmonics 1, 2, … at a frequency and compare up to `highest` with the first."""
-    _, fitted = fit_model(bands, frequency, model)
-    epochs = np.diff(bands.bounds).tolist()
-    sums, weights = [0j] * (highest - 1), [0.0] * (highest - 1)
-    precision, amplitude = 0.0, 0.0
-    for n, coefficients in zip(epochs, fitted.tolist(), strict=True):
-        first = complex(coefficients[0], -coefficients[1])
-        if abs(first) == 0.0:
+@part
+def relative_harmonics(bounds: Integers, coefficients: Floats, relative: Floats) -> None:
+    """Fill `relative` from the coefficients of a model that begins with the harmonics 1 and 2."""
+    for k in range(RELATIVE):
+        relative[k] = 0.0
+    for b in range(bounds.size - 1):
+        cosine, sine = coefficients[b, 0], -coefficients[b, 1]
+        first = math.sqrt(cosine * cosine + sine * sine)
+        if first == 0.0:
             continue
-        noise = math.sqrt(2.0 * coefficients[LEFT] / n)
-        weight = (abs(first) / max(noise, 1e-6 * abs(first))) ** 2
-        for place, k in enumerate(range(2, highest + 1)):
-            harmonic = complex(coefficients[2 * k - 2], -coefficients[2 * k - 1])
-            sums[place] += weight * harmonic / abs(first) * (abs(first) / first) ** k
-            # what the epochs do not determine is exactly zero
-            weights[place] += weight if harmonic != 0.0 else 0.0
-        precision += weight
-        amplitude += weight * abs(first)
-    return RelativeHarmonics(sums, weights, precision, amplitude / precision if precision else 0.0)
+        noise = math.sqrt(2.0 * coefficients[b, LEFT] / (bounds[b + 1] - bounds[b]))
+        noise = noise if noise > 1e-6 * first else 1e-6 * first
+        weight = (first / noise) * (first / noise)
+        # Turned back by the first harmonic's phase, once more for each harmonic.
+        turn_c, turn_s = cosine / first, -sine / first
+        c, s = turn_c, turn_s
+        for k in range(2, 4):
+            c, s = c * turn_c - s * turn_s, s * turn_c + c * turn_s
+            real, imaginary = coefficients[b, 2 * k - 2] / first, -coefficients[b, 2 * k - 1] / first
+            at = 3 * (k - 2)
+            relative[at] += weight * (real * c - imaginary * s)
+            relative[at + 1] += weight * (real * s + imaginary * c)
+            # What the epochs do not determine is exactly zero.
+            if real != 0.0 or imaginary != 0.0:
+                relative[at + 2] += weight
+        relative[PRECISION] += weight
+        relative[AMPLITUDE] += weight * first
+    if relative[PRECISION] > 0.0:
+        relative[AMPLITUDE] /= relative[PRECISION]
 
 
-def fourier_parameters(bands: Bands, frequency: float) -> FourierParameters:
-    """Describe the light curve at a frequency; NaN where no band has the epochs for a harmonic."""
-    found = relative_harmonics(bands, frequency, FOUR_HARMONICS, highest=3)
-    (r21, phi21), (r31, phi31) = (
-        (abs(total) / weight, cmath.phase(total) % (2.0 * math.pi)) if weight else (math.nan, math.nan)
-        for total, weight in zip(found.sums, found.weights, strict=True)
-    )
-    return FourierParameters(found.amplitude if found.precision else math.nan, r21, phi21, r31, phi31)
+@part
+def fill_fourier_parameters(relative: Floats, out: Floats, place: int) -> None:
+    """Fill from `place` on: amplitude of the fundamental (mag), then R21, φ21, R31, φ31 (radians, 0 to 2π).
+
+    NaN where no band has the epochs for a harmonic.
+    """
+    out[place] = relative[AMPLITUDE] if relative[PRECISION] > 0.0 else np.nan
+    for k in range(2):
+        real, imaginary, weight = relative[3 * k], relative[3 * k + 1], relative[3 * k + 2]
+        out[place + 1 + 2 * k], out[place + 2 + 2 * k] = np.nan, np.nan
+        if weight > 0.0:
+            angle = math.atan2(imaginary, real)
+            out[place + 1 + 2 * k] = math.sqrt(real * real + imaginary * imaginary) / weight
+            out[place + 2 + 2 * k] = angle if angle >= 0.0 else angle + 2.0 * math.pi

@@ -7,19 +7,23 @@ spread over many harmonics, at no further transform.
 """
 
 import math
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lcdvt.compiled.kernel import fast_kernel, kernel, part
-from lcdvt.features.lomb_scargle import Transform
+from lcdvt.compiled.kernel import fast_kernel, fast_part, kernel, part
+from lcdvt.features.period.fit import Bands, Floats, Integers
+from lcdvt.features.period.transforms import Transforms
+from lcdvt.features.waves import wave
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Powers = NDArray[np.float32]
 
 # Below this many epochs a compiled sum is faster than a non-uniform FFT whatever the grid's length.
 DIRECT_SUM_EPOCHS = 40
+TRANSFORMS = 3
+BLOCK = 256
 # Where the epochs see a sine as constant, the transform's rounding (1e-3) would be all that is left. A quarter is the
 # determinant of phases spread evenly.
 LEAST_DETERMINANT = np.float32(2e-3)
@@ -40,127 +44,174 @@ RELATIVES = np.array(((1.0 / 3.0, 0.4), (2.0, 1.2), (0.5, 0.5)))
 ALIAS_RELATIVES = np.array(((0.5, 0.5), (1.0, 1.0)))
 
 
-def scan_score(times: list[Floats], mags: list[Floats], weights: list[Floats], df: float, n_grid: int) -> Floats:
+def scan_score(bands: Bands, df: float, n_grid: int) -> Powers:
     """Return how much of the light the frequencies i·df, i = 0 … n_grid, explain, all bands together.
 
     A sine's power counts by its number of epochs over the share of variance its best frequency leaves, which is the
     slope of its log-likelihood there. Long bands share one sine, their spreads made equal, as stars change in all bands
     at once: one transform does for all of them. Short ones have a sine each, with its own amplitude, phase and offset.
     """
-    score = np.zeros(n_grid + 1)
-    bands = list(zip(times, mags, weights, strict=True))
-    short = [band for band in bands if band[0].size <= DIRECT_SUM_EPOCHS]
-    for t, y, w in short:
-        _add_power(score, _direct_power(t, y, w, df, n_grid), float(t.size))
-    if len(short) < len(bands):
-        t, y, w = _as_one([band for band in bands if band[0].size > DIRECT_SUM_EPOCHS])
-        _add_power(score, _transformed_power(t, y, w, df, n_grid), float(t.size))
+    score = np.zeros(n_grid + 1, dtype=np.float32)
+    n_long = 0
+    for begin, end in pairwise(bands.bounds.tolist()):
+        if end - begin > DIRECT_SUM_EPOCHS:
+            n_long += end - begin
+        else:
+            power = direct_power(bands.t[begin:end], bands.y[begin:end], bands.w[begin:end], df, n_grid)
+            _add_power(score, power, end - begin)
+    if n_long:
+        _add_power(score, _transformed_power(bands, n_long, df, n_grid), n_long)
     return score
 
 
-def _as_one(bands: list[tuple[Floats, Floats, Floats]]) -> tuple[Floats, Floats, Floats]:
-    """Return the bands' epochs as if of one band: equal spreads, and weights by numbers of epochs."""
-    if len(bands) == 1:
-        return bands[0]
-    epochs = sum(t.size for t, _, _ in bands)
-    spreads = [math.sqrt(float(np.sum(w * y * y))) for _, y, w in bands]
-    return (
-        np.concatenate([t for t, _, _ in bands]),
-        np.concatenate([y / spread for (_, y, _), spread in zip(bands, spreads, strict=True)]),
-        np.concatenate([w * (w.size / epochs) for _, _, w in bands]),
-    )
+def _transformed_power(bands: Bands, n_epochs: int, df: float, n_grid: int) -> Powers:
+    """Return the same as `direct_power` of the long bands together, by non-uniform FFT.
 
-
-def _transformed_power(t: Floats, y: Floats, w: Floats, df: float, n_grid: int) -> Powers:
-    """Return the same as `_direct_power` by non-uniform FFT; single precision does for candidates, which are fitted."""
-    transform = Transform(n_grid, single=True)
-    turn = 2.0 * np.pi * df * t
-    shift = w * transform.at(turn, turn)
-    single, signal = transform.sums(shift), transform.sums(y * shift)
+    Single precision does for candidates, which are fitted. The epochs fill only a third of the circle, because there
+    are three frequencies to a peak's width: instead of one transform of a grid that is mostly empty there are three
+    short ones, each of every third frequency.
+    """
+    number = -(-n_grid // TRANSFORMS)
     # The window at twice the frequency: for the lower half of the grid it is on the grid.
-    lower = n_grid // 2
-    upper = Transform(n_grid - lower, single=True)
-    double = np.concatenate((single[1 : 2 * lower : 2], upper.sums(w * upper.at(2.0 * (lower + 1) * turn, 2.0 * turn))))
+    lower = number // 2
+    whole, upper = Transforms(number, 2 * TRANSFORMS), Transforms(number - lower, TRANSFORMS)
+    points, values = (
+        np.empty((2, n_epochs), dtype=np.float32),
+        np.empty((3 * TRANSFORMS, n_epochs, 2), dtype=np.float32),
+    )
+    variance = _fill_transformed(*bands[:4], df, whole.modes // 2, lower, upper.modes // 2, points, values)
+    sums = whole.sums(points[0], values[: 2 * TRANSFORMS])
+    of_upper = upper.sums(points[1], values[2 * TRANSFORMS :])
     power = np.empty(n_grid, dtype=np.float32)
-    _fill_power(single, double, signal, np.float32(np.sum(w * y * y)), power)
+    _fill_power(sums, whole.modes, of_upper, upper.modes, lower, np.float32(variance), power)
     return power
-
-
-@fast_kernel
-def _fill_power(single: Powers, double: Powers, signal: Powers, variance: float, power: Powers) -> None:
-    half, one = np.float32(0.5), np.float32(1.0)
-    for k in range(power.size):
-        c, s, yc, ys = single[k, 0], single[k, 1], signal[k, 0], signal[k, 1]
-        cc = half * (one + double[k, 0]) - c * c
-        ss = half * (one - double[k, 0]) - s * s
-        cs = half * double[k, 1] - c * s
-        determinant = cc * ss - cs * cs
-        explained = ss * yc * yc + cc * ys * ys - (cs + cs) * yc * ys
-        power[k] = explained / (determinant * variance) if determinant > LEAST_DETERMINANT else np.float32(0.0)
 
 
 @kernel
-def _add_power(score: Floats, power: Powers, n_epochs: float) -> None:
-    highest = 0.0
-    for i in range(power.size):
-        # A frequency at which the epochs determine no sine gives 0/0 there.
-        value = power[i]
-        if not 0.0 < value < np.inf:
-            value = 0.0
-        elif value > 1.0:
-            value = 1.0
-        power[i] = value
-        if value > highest:
-            highest = value
-    scale = n_epochs / (1.0 - (highest if highest < 0.98 else 0.98))
-    for i in range(power.size):
-        score[i + 1] += power[i] * scale
+def _fill_transformed(
+    t: Floats, w: Floats, y: Floats, bounds: Integers, df: float, middle: int, lower: int, upper_middle: int,
+    points: Powers, values: Powers,
+) -> float:  # fmt: skip
+    """Fill what is transformed, of all long bands as if of one; return Σ w y².
+
+    That is equal spreads, and weights by numbers of epochs. Modes begin at the middle of the transform, so that every
+    value is turned there first.
+    """
+    n_long, n_epochs, variance = 0, points.shape[1], 0.0
+    for b in range(bounds.size - 1):
+        n_long += 1 if bounds[b + 1] - bounds[b] > DIRECT_SUM_EPOCHS else 0
+    place = np.int64(0)
+    for b in range(bounds.size - 1):
+        begin, end = bounds[b], bounds[b + 1]
+        if end - begin <= DIRECT_SUM_EPOCHS:
+            continue
+        square = 0.0
+        for i in range(begin, end):
+            square += w[i] * y[i] * y[i]
+        scale = 1.0 / math.sqrt(square) if n_long > 1 else 1.0
+        share = (end - begin) / n_epochs
+        variance += share * scale * scale * square
+        for i in range(begin, end):
+            at = place + i - begin
+            turns = df * t[i]
+            angle = 2.0 * math.pi * TRANSFORMS * turns
+            points[0, at], points[1, at] = angle, 2.0 * angle
+            weight, signal = share * w[i], scale * y[i]
+            for r in range(TRANSFORMS):
+                c, s = wave((1 + r + TRANSFORMS * middle) * turns)
+                values[r, at, 0], values[r, at, 1] = weight * c, weight * s
+                values[TRANSFORMS + r, at, 0], values[TRANSFORMS + r, at, 1] = signal * weight * c, signal * weight * s
+                c, s = wave(2 * (1 + r + TRANSFORMS * (lower + upper_middle)) * turns)
+                values[2 * TRANSFORMS + r, at, 0], values[2 * TRANSFORMS + r, at, 1] = weight * c, weight * s
+        place += end - begin
+    return variance
 
 
-def _direct_power(t: Floats, y: Floats, w: Floats, df: float, n_grid: int) -> Powers:
+@fast_kernel
+def _fill_power(
+    sums: Powers, modes: int, upper: Powers, upper_modes: int, lower: int, variance: float, power: Powers
+) -> None:
+    """Fill the power from the sums Σ w e^{iφ} and Σ w y e^{iφ}, and those of twice the frequency for the upper half.
+
+    The sums are flat, real and imaginary parts in turn: of an array with an axis of two the compiler would not know
+    that it is two, and make no SIMD.
+    """
+    for r in range(TRANSFORMS):
+        # Twice the frequency 1 + 3 j + r is 1 + 3 (2 j + off) + other.
+        off, other = (2 * r + 1) // TRANSFORMS, (2 * r + 1) % TRANSFORMS
+        single, signal = 2 * r * modes, 2 * (TRANSFORMS + r) * modes
+        double, beyond = 2 * other * modes + 2 * off, 2 * r * upper_modes - 2 * lower
+        for j in range(lower):
+            power[TRANSFORMS * j + r] = _power(
+                sums[single + 2 * j], sums[single + 2 * j + 1], sums[double + 4 * j], sums[double + 4 * j + 1],
+                sums[signal + 2 * j], sums[signal + 2 * j + 1], variance,
+            )  # fmt: skip
+        for j in range(lower, (power.size - r + TRANSFORMS - 1) // TRANSFORMS):
+            power[TRANSFORMS * j + r] = _power(
+                sums[single + 2 * j], sums[single + 2 * j + 1], upper[beyond + 2 * j], upper[beyond + 2 * j + 1],
+                sums[signal + 2 * j], sums[signal + 2 * j + 1], variance,
+            )  # fmt: skip
+
+
+@fast_part
+def _power(
+    c: np.float32, s: np.float32, double_c: np.float32, double_s: np.float32, yc: np.float32, ys: np.float32,
+    variance: float,
+) -> np.floating[Any]:  # fmt: skip
+    half, one, none = np.float32(0.5), np.float32(1.0), np.float32(0.0)
+    cc = half * (one + double_c) - c * c
+    ss = half * (one - double_c) - s * s
+    cs = half * double_s - c * s
+    determinant = cc * ss - cs * cs
+    power = (ss * yc * yc + cc * ys * ys - (cs + cs) * yc * ys) / (determinant * variance)
+    power = power if determinant > LEAST_DETERMINANT and power > none else none
+    return power if power < one else one
+
+
+def _add_power(score: Powers, power: Powers, n_epochs: int) -> None:
+    score[1:] += power * np.float32(n_epochs / (1.0 - min(float(power.max()), 0.98)))
+
+
+def direct_power(t: Floats, y: Floats, w: Floats, df: float, n_grid: int) -> Powers:
     """Return the floating-mean Lomb–Scargle power at df, 2 df, … (Zechmeister & Kürster 2009, eq. 5)."""
     power = np.zeros(n_grid, dtype=np.float32)
-    turn = 2.0 * np.pi * df * t
-    _fill_direct_power(
-        t, y, w, df, float(np.sum(w * y * y)), np.cos(turn), np.sin(turn), np.empty(t.size), np.empty(t.size), power
-    )
+    _fill_direct_power(t, y, w, df, np.empty((4, t.size)), power)
     return power
 
 
 @fast_kernel
-def _fill_direct_power(
-    t: Floats, y: Floats, w: Floats, df: float, variance: float, turn_c: Floats, turn_s: Floats, c: Floats, s: Floats,
-    power: Powers,
-) -> None:  # fmt: skip
-    n = t.size
+def _fill_direct_power(t: Floats, y: Floats, w: Floats, df: float, waves: Floats, power: Powers) -> None:
+    n, variance = t.size, 0.0
+    for j in range(n):
+        variance += w[j] * y[j] * y[j]
+        waves[2, j], waves[3, j] = wave(df * t[j])
     for i in range(power.size):
         if i % RECURRENCE_LENGTH == 0:
             for j in range(n):
-                cycles = (i + 1) * df * t[j]
-                phase = 2.0 * math.pi * (cycles - math.floor(cycles))
-                c[j], s[j] = math.cos(phase), math.sin(phase)
+                waves[0, j], waves[1, j] = wave((i + 1) * df * t[j])
         sum_c, sum_s, sum_yc, sum_ys, sum_cc, sum_cs = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         for j in range(n):
-            cj, sj, wj = c[j], s[j], w[j]
+            cj, sj, wj = waves[0, j], waves[1, j], w[j]
             sum_c += wj * cj
             sum_s += wj * sj
             sum_yc += wj * y[j] * cj
             sum_ys += wj * y[j] * sj
             sum_cc += wj * cj * cj
             sum_cs += wj * cj * sj
-            c[j] = cj * turn_c[j] - sj * turn_s[j]
-            s[j] = sj * turn_c[j] + cj * turn_s[j]
+            waves[0, j] = cj * waves[2, j] - sj * waves[3, j]
+            waves[1, j] = sj * waves[2, j] + cj * waves[3, j]
         cc = sum_cc - sum_c * sum_c
         ss = 1.0 - sum_cc - sum_s * sum_s
         cs = sum_cs - sum_c * sum_s
         determinant = cc * ss - cs * cs
         if determinant > 1e-9:
             explained = ss * sum_yc * sum_yc + cc * sum_ys * sum_ys - 2.0 * cs * sum_yc * sum_ys
-            power[i] = explained / (determinant * variance)
+            value = explained / (determinant * variance)
+            power[i] = 0.0 if value < 0.0 else (value if value < 1.0 else 1.0)
 
 
 def candidate_frequencies(
-    score: Floats, df: float, first: int, samples_per_peak: int, n_peaks: int, n_harmonic_peaks: int
+    score: Powers, df: float, first: int, samples_per_peak: int, n_peaks: int, n_harmonic_peaks: int
 ) -> tuple[Floats, Floats]:
     """Return candidate frequencies and how far to each side the exact fit has to look.
 
@@ -173,9 +224,11 @@ def candidate_frequencies(
     n_parents = n_peaks // 2 + sums * LEADING_PEAKS
     room = n_seeds + len(RELATIVES) * n_parents + len(ALIAS_RELATIVES) * ALIASED_PEAKS * 2 * len(ALIAS_SHIFTS)
     frequencies, reaches = np.empty(room), np.empty(room)
-    heights, places = np.empty(4 * max(n_peaks, n_harmonic_peaks)), np.empty((2, n_seeds), dtype=np.int64)
+    heights = np.empty(4 * max(n_peaks, n_harmonic_peaks), dtype=np.float32)
+    places = np.empty((2, n_seeds), dtype=np.int64)
+    beside_noise = np.float32(1.5 * np.add.reduce(score) / score.size)
     count = _fill_candidates(
-        score, np.empty(score.size), score.copy(), float(score.mean()), df, first, samples_per_peak, n_peaks,
+        score, np.empty_like(score), score.copy(), beside_noise, df, first, samples_per_peak, n_peaks,
         n_harmonic_peaks, heights, np.empty(heights.size, dtype=np.int64), places, frequencies, reaches,
     )  # fmt: skip
     return frequencies[:count], reaches[:count]
@@ -183,7 +236,7 @@ def candidate_frequencies(
 
 @part
 def _highest_peaks(
-    score: Floats, first: int, separation: int, n_peaks: int, heights: Floats, places: Integers, chosen: Integers,
+    score: Powers, first: int, separation: int, n_peaks: int, heights: Powers, places: Integers, chosen: Integers,
     begin: int,
 ) -> int:  # fmt: skip
     """Fill the highest local maxima at least `separation` samples apart, highest first; return where they end."""
@@ -192,17 +245,23 @@ def _highest_peaks(
     for j in range(capacity):
         heights[j] = -np.inf
     size = score.size
-    for i in range(first, size):
-        h = score[i]
-        if h <= heights[capacity - 1]:
-            continue
-        if (i > first and h < score[i - 1]) or (i < size - 1 and h <= score[i + 1]):
-            continue
-        j = capacity - 1
-        while j > 0 and heights[j - 1] < h:
-            heights[j], places[j] = heights[j - 1], places[j - 1]
-            j -= 1
-        heights[j], places[j] = h, i
+    for start in range(first, size, BLOCK):
+        stop = start + BLOCK if start + BLOCK < size else size
+        # Most blocks have nothing high enough: to count is SIMD, to look is not.
+        limit, high = heights[capacity - 1], 0
+        for i in range(start, stop):
+            high += 1 if score[i] > limit else 0
+        for i in range(start, stop if high > 0 else start):
+            h = score[i]
+            if h <= heights[capacity - 1]:
+                continue
+            if (i > first and h < score[i - 1]) or (i < size - 1 and h <= score[i + 1]):
+                continue
+            j = capacity - 1
+            while j > 0 and heights[j - 1] < h:
+                heights[j], places[j] = heights[j - 1], places[j - 1]
+                j -= 1
+            heights[j], places[j] = h, i
     end = begin
     for j in range(capacity):
         if heights[j] == -np.inf or end == begin + n_peaks:
@@ -233,18 +292,19 @@ def _append(
 
 @kernel
 def _fill_candidates(
-    score: Floats, beside: Floats, total: Floats, mean: float, df: float, first: int, separation: int, n_peaks: int,
-    n_harmonic_peaks: int, heights: Floats, places: Integers, found: Integers, frequencies: Floats, reaches: Floats,
+    score: Powers, beside: Powers, total: Powers, beside_noise: float, df: float, first: int, separation: int,
+    n_peaks: int, n_harmonic_peaks: int, heights: Powers, places: Integers, found: Integers, frequencies: Floats,
+    reaches: Floats,
 ) -> np.int64:  # fmt: skip
     """Fill frequencies and reaches; return how many. The rows of `found` are all peaks, and those with relatives."""
     seeds, parents = found[0], found[1]
     last = score.size - 1
     # A frequency half a step off the grid is some half steps off at its harmonics: look beside them. The highest of
-    # three noise samples lies about half a mean above the mean.
+    # three noise samples lies about half a mean above the mean, at `beside_noise`.
     for k in range(1, last):
         highest_near = score[k] if score[k] > score[k - 1] else score[k - 1]
-        beside[k] = (highest_near if highest_near > score[k + 1] else score[k + 1]) - 1.5 * mean
-    beside[last] = (score[last] if score[last] > score[last - 1] else score[last - 1]) - 1.5 * mean
+        beside[k] = (highest_near if highest_near > score[k + 1] else score[k + 1]) - beside_noise
+    beside[last] = (score[last] if score[last] > score[last - 1] else score[last - 1]) - beside_noise
     n_seeds, n_parents, strongest = np.int64(0), np.int64(0), np.int64(0)
     # The score itself, then the sums over 2, 4 and 6 harmonics.
     for harmonic in range(1, HARMONICS_SUMMED + 1):

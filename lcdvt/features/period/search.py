@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lcdvt.compiled.kernel import kernel
 from lcdvt.features.period.choice import ChoiceConfig, choose_frequency
-from lcdvt.features.period.fit import HIGHEST_HARMONIC, MODEL_HARMONICS, Bands, Floats
-from lcdvt.features.period.fourier import fourier_parameters
+from lcdvt.features.period.fit import HIGHEST_HARMONIC, MODEL_HARMONICS, Bands, Floats, Integers
+from lcdvt.features.period.median import median, select
 from lcdvt.features.period.scan import candidate_frequencies, scan_score
-from lcdvt.features.period.significance import false_alarm
 
 # With fewer epochs a sine and a mean leave nothing to judge them by.
 FEWEST_EPOCHS = 5
@@ -122,29 +122,48 @@ def find_period(
     PeriodResult
         `NO_PERIOD` when too few epochs, a constant magnitude or too short a baseline allow none.
     """
-    grid = _frequency_grid(times, mags, errs, period_range, config)
+    return search_curves(*_one_after_the_other(times, mags, errs), period_range, config=config, near=near)
+
+
+def search_curves(
+    time: Floats,
+    mag: Floats,
+    err: Floats,
+    offsets: Integers,
+    period_range: tuple[float, float],
+    *,
+    config: PeriodConfig = DEFAULT_CONFIG,
+    near: float | None = None,
+) -> PeriodResult:
+    """Return what `find_period` does, from bands that stand one after the other.
+
+    Parameters
+    ----------
+    time, mag, err, offsets
+        Band b is `offsets[b]:offsets[b + 1]` of the arrays.
+    period_range, config, near
+        As in `find_period`.
+    """
+    grid = _frequency_grid(time, mag, err, offsets, period_range, config)
     if grid is None:
         return NO_PERIOD
-    ts, ys, ws, baseline, df, first, n_grid, (lowest, highest) = grid
+    bands, baseline, df, first, n_grid, (lowest, highest) = grid
     limits = (lowest, highest)
     if near is None:
-        score = scan_score(ts, ys, ws, df, n_grid)
         candidates, reaches = candidate_frequencies(
-            score, df, first, config.samples_per_peak, config.n_peaks, config.n_harmonic_peaks
+            scan_score(bands, df, n_grid), df, first, config.samples_per_peak, config.n_peaks, config.n_harmonic_peaks
         )
     else:
         candidates, reaches = np.array((near,)), np.array((df,))
         limits = (near - 2.0 * df, near + 2.0 * df)
     if candidates.size == 0:
         return NO_PERIOD
-    bands = _joined(ts, ys, ws, config)
-    chosen = choose_frequency(bands, candidates, reaches, baseline, limits, config.choice)
+    n_independent = (highest - lowest) * baseline
+    chosen = choose_frequency(bands, candidates, reaches, baseline, limits, n_independent, config.choice)
     if chosen is None:
         return NO_PERIOD
-    n_independent = (highest - lowest) * baseline
-    fap, power = false_alarm(chosen.bands, chosen.frequency, chosen.model, baseline, n_independent)
-    shape = fourier_parameters(chosen.bands, chosen.frequency)
-    return PeriodResult(1.0 / chosen.frequency, fap, power, int(MODEL_HARMONICS[chosen.model]), *shape)
+    harmonics = int(MODEL_HARMONICS[chosen.model])
+    return PeriodResult(1.0 / chosen.frequency, chosen.fap, chosen.power, harmonics, *chosen.shape)
 
 
 class Periodogram(NamedTuple):
@@ -170,10 +189,10 @@ def periodogram(
     times, mags, errs, period_range, config
         As in `find_period`.
     """
-    grid = _frequency_grid(times, mags, errs, period_range, config)
+    grid = _frequency_grid(*_one_after_the_other(times, mags, errs), period_range, config)
     if grid is None:
         return None
-    score = scan_score(grid.times, grid.mags, grid.weights, grid.step, grid.last)
+    score = scan_score(grid.bands, grid.step, grid.last).astype(np.float64)
     numbers = np.arange(grid.first, grid.last + 1)
     return Periodogram((numbers * grid.step).astype(np.float64), score[grid.first :], config.samples_per_peak)
 
@@ -181,9 +200,7 @@ def periodogram(
 class _Grid(NamedTuple):
     """The usable epochs of each band, and the frequencies `step` × (`first` … `last`) to look at."""
 
-    times: list[Floats]
-    mags: list[Floats]
-    weights: list[Floats]
+    bands: Bands
     baseline: float
     step: float
     first: int
@@ -191,69 +208,108 @@ class _Grid(NamedTuple):
     limits: tuple[float, float]
 
 
+def _one_after_the_other(
+    times: Sequence[Floats], mags: Sequence[Floats], errs: Sequence[Floats]
+) -> tuple[Floats, Floats, Floats, Integers]:
+    offsets = np.cumsum([0, *(len(each) for each in times)])
+    time, mag, err = (np.concatenate((*each, ())).astype(np.float64) for each in (times, mags, errs))
+    return time, mag, err, offsets
+
+
 def _frequency_grid(
-    times: Sequence[Floats],
-    mags: Sequence[Floats],
-    errs: Sequence[Floats],
+    time: Floats,
+    mag: Floats,
+    err: Floats,
+    offsets: Integers,
     period_range: tuple[float, float],
     config: PeriodConfig,
 ) -> _Grid | None:
-    start, end = _time_span(times, config.isolation)
-    baseline = end - start
-    if not baseline > 0.0:
+    epochs = int(offsets[-1] - offsets[0])
+    t, w, y, work = np.empty((4, epochs))
+    bounds, max_harmonics = np.zeros((2, len(offsets)), dtype=np.int64)
+    baseline = np.empty(1)
+    count = _prepare(
+        time, mag, err, offsets, config.isolation, config.error_floor, config.epochs_per_coefficient, t, w, y, work,
+        bounds, max_harmonics, baseline,
+    )  # fmt: skip
+    if count == 0:
         return None
-    parts = _usable_bands(times, mags, errs, start, end, config)
-    df = 1.0 / (config.samples_per_peak * baseline)
+    span, usable = float(baseline[0]), int(bounds[count])
+    bands = Bands(t[:usable], w[:usable], y[:usable], bounds[: count + 1], max_harmonics[:count])
+    df = 1.0 / (config.samples_per_peak * span)
     n_grid = min(math.ceil(1.0 / (period_range[0] * df)), config.max_frequencies)
-    lowest = max(1.0 / period_range[1], config.min_cycles / baseline)
+    lowest = max(1.0 / period_range[1], config.min_cycles / span)
     highest = min(1.0 / period_range[0], n_grid * df)
     first = max(math.ceil(lowest / df), 1)
-    if not parts or first + 2 >= n_grid:
+    if first + 2 >= n_grid:
         return None
-    ts, ys, ws = (list(column) for column in zip(*parts, strict=True))
-    return _Grid(ts, ys, ws, baseline, df, first, n_grid, (lowest, highest))
+    return _Grid(bands, span, df, first, n_grid, (lowest, highest))
 
 
-def _time_span(times: Sequence[Floats], isolation: float) -> tuple[float, float]:
-    """Return first and last time of the epochs that are not lost far outside."""
-    together = np.sort(np.concatenate([np.asarray(t, dtype=np.float64) for t in times])) if len(times) else np.empty(0)
-    if together.size < FEWEST_EPOCHS:
-        return 0.0, 0.0
-    low, high = together[int(0.1 * together.size)], together[int(0.9 * together.size)]
+@kernel
+def _prepare(
+    time: Floats, mag: Floats, err: Floats, offsets: Integers, isolation: float, error_floor: float,
+    epochs_per_coefficient: float, t: Floats, w: Floats, y: Floats, work: Floats, bounds: Integers,
+    max_harmonics: Integers, baseline: Floats,
+) -> np.int64:  # fmt: skip
+    """Fill time from the middle, normalised weight and magnitude from the mean of the bands worth fitting; count them.
+
+    A flat curve tells nothing about a period, whatever its number of epochs, and epochs lost far outside are left out.
+    """
+    count = np.int64(0)
+    for b in range(offsets.size - 1):
+        varies = False
+        for i in range(offsets[b], offsets[b + 1]):
+            varies = varies or mag[i] != mag[offsets[b]]
+        max_harmonics[b] = 1 if varies else 0
+        if varies:
+            for i in range(offsets[b], offsets[b + 1]):
+                work[count] = time[i]
+                count += 1
+    if count < FEWEST_EPOCHS:
+        return np.int64(0)
+    none = np.int64(0)
+    low, high = select(work, none, count, int(0.1 * count)), select(work, none, count, int(0.9 * count))
     margin = isolation * (high - low)
-    inside = together[(together >= low - margin) & (together <= high + margin)]
-    return float(inside[0]), float(inside[-1])
-
-
-def _usable_bands(
-    times: Sequence[Floats],
-    mags: Sequence[Floats],
-    errs: Sequence[Floats],
-    start: float,
-    end: float,
-    config: PeriodConfig,
-) -> list[tuple[Floats, Floats, Floats]]:
-    """Return time from the middle, magnitude from the mean and normalised weight of each band worth fitting."""
-    usable = []
-    for t, mag, err in zip(times, mags, errs, strict=True):
-        inside = (t >= start) & (t <= end)
-        if np.count_nonzero(inside) < FEWEST_EPOCHS:
+    start, end = np.inf, -np.inf
+    for i in range(count):
+        if low - margin <= work[i] <= high + margin:
+            start, end = work[i] if work[i] < start else start, work[i] if work[i] > end else end
+    baseline[0] = end - start
+    if not end - start > 0.0:
+        return np.int64(0)
+    used, found = np.int64(0), np.int64(0)
+    for b in range(offsets.size - 1):
+        if max_harmonics[b] == 0:
             continue
-        w = 1.0 / (err[inside] ** 2 + config.error_floor**2)
-        w /= w.sum()
-        ordered = np.sort(mag[inside])
-        # numpy's own median costs a short curve more than all else here.
-        y = mag[inside] - 0.5 * (ordered[(ordered.size - 1) // 2] + ordered[ordered.size // 2])
-        y -= np.sum(w * y)
-        spread = math.sqrt(float(np.sum(w * y * y)))
+        count = used
+        total, largest = 0.0, 1.0
+        for i in range(offsets[b], offsets[b + 1]):
+            if start <= time[i] <= end:
+                t[count] = time[i] - 0.5 * (start + end)
+                w[count] = 1.0 / (err[i] * err[i] + error_floor * error_floor)
+                y[count] = mag[i]
+                work[count] = mag[i]
+                total += w[count]
+                largest = abs(mag[i]) if abs(mag[i]) > largest else largest
+                count += 1
+        if count - used < FEWEST_EPOCHS:
+            continue
+        middle, mean, square = median(work, used, count), 0.0, 0.0
+        for i in range(used, count):
+            w[i] /= total
+            y[i] -= middle
+            mean += w[i] * y[i]
+        for i in range(used, count):
+            y[i] -= mean
+            square += w[i] * y[i] * y[i]
         # A spread at the last digits of a float is a constant magnitude.
-        if math.isfinite(spread) and spread > 1e-10 * max(1.0, abs(float(ordered[0])), abs(float(ordered[-1]))):
-            usable.append((t[inside] - 0.5 * (start + end), y, w))
-    return usable
-
-
-def _joined(ts: list[Floats], ys: list[Floats], ws: list[Floats], config: PeriodConfig) -> Bands:
-    epochs = np.array([t.size for t in ts])
-    max_harmonics = np.clip((epochs / config.epochs_per_coefficient - 1.0) // 2, 1, HIGHEST_HARMONIC).astype(np.int64)
-    bounds = np.concatenate(([0], np.cumsum(epochs))).astype(np.int64)
-    return Bands(np.concatenate(ts), np.concatenate(ws), np.concatenate(ys), bounds, max_harmonics)
+        if not 1e-10 * largest < math.sqrt(square) < np.inf:
+            continue
+        harmonics = int(((count - used) / epochs_per_coefficient - 1.0) // 2.0)
+        harmonics = harmonics if harmonics < HIGHEST_HARMONIC else HIGHEST_HARMONIC
+        max_harmonics[found] = harmonics if harmonics > 1 else 1
+        used = count
+        found += 1
+        bounds[found] = used
+    return found

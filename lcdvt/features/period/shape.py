@@ -7,8 +7,11 @@ mark on the wave itself, and so does pulsation; this prior weighs one against th
 import math
 from dataclasses import dataclass
 
-from lcdvt.features.period.fit import Bands
-from lcdvt.features.period.fourier import relative_harmonics
+import numpy as np
+
+from lcdvt.compiled.kernel import part
+from lcdvt.features.period.fit import Floats
+from lcdvt.features.period.fourier import AMPLITUDE, IMAGINARY_2, PRECISION, REAL_2
 
 TWO_HARMONICS = 1
 
@@ -42,8 +45,12 @@ class DoubleWavePrior:
     bounds: tuple[float, float] = (-3.0, 6.0)
 
 
-def double_wave_log_odds(bands: Bands, frequency: float, prior: DoubleWavePrior) -> float | None:
-    """Return the log-odds that a wave is half a binary's orbit, from its shape; None where the shape cannot tell.
+@part
+def double_wave_log_odds(
+    half_period: float, relative: Floats, max_amplitude: float, shortest_symmetric: float, longest_symmetric: float,
+    binary_log_odds: float, least: float, most: float,
+) -> float:  # fmt: skip
+    """Return the log-odds that a wave is half a binary's orbit, from its shape; NaN where the shape cannot tell.
 
     The second harmonic relative to the first, turned so that the faintest phase is zero, has a real part c > 0
     when minima are narrower than maxima, and an imaginary part s < 0 when the star brightens faster than it fades.
@@ -52,26 +59,24 @@ def double_wave_log_odds(bands: Bands, frequency: float, prior: DoubleWavePrior)
     distributions, widened by the measurement's error; centres and widths were read off stars of the half on which
     the search was developed (benchmarks/periods.py).
     """
-    half_period = 1.0 / frequency
-    if not prior.enabled or half_period > prior.max_half_period:
-        return None
-    found = relative_harmonics(bands, frequency, TWO_HARMONICS, highest=2)
-    if found.precision == 0.0:
-        return None
-    ratio = found.sums[0] / found.precision
-    if abs(ratio) > 1.0:
+    precision = relative[PRECISION]
+    if precision == 0.0:
+        return np.nan
+    real, imaginary = relative[REAL_2] / precision, relative[IMAGINARY_2] / precision
+    if real * real + imaginary * imaginary > 1.0:
         # The second harmonic dominates: this is a double wave already.
-        return None
-    if 2.0 * found.amplitude > prior.max_amplitude:
-        return prior.bounds[0]
-    error = found.precision**-0.5
-    log_odds = _log_normal(ratio.real, 0.3, 0.2, error) + _log_normal(ratio.imag, 0.0, 0.08, error)
-    log_odds -= _log_normal(ratio.real, -0.1, 0.2, error) + _log_normal(ratio.imag, -0.25, 0.2, error)
-    if not prior.symmetric_pulsators[0] <= half_period <= prior.symmetric_pulsators[1]:
-        log_odds += prior.binary_log_odds
-    return float(min(max(log_odds, prior.bounds[0]), prior.bounds[1]))
+        return np.nan
+    if 2.0 * relative[AMPLITUDE] > max_amplitude:
+        return least
+    variance = 1.0 / precision
+    log_odds = _log_normal(real, 0.3, 0.2, variance) + _log_normal(imaginary, 0.0, 0.08, variance)
+    log_odds -= _log_normal(real, -0.1, 0.2, variance) + _log_normal(imaginary, -0.25, 0.2, variance)
+    if not shortest_symmetric <= half_period <= longest_symmetric:
+        log_odds += binary_log_odds
+    return least if log_odds < least else (log_odds if log_odds < most else most)
 
 
-def _log_normal(value: float, mean: float, width: float, error: float) -> float:
-    variance = width**2 + error**2
-    return -0.5 * (value - mean) ** 2 / variance - 0.5 * math.log(variance)
+@part
+def _log_normal(value: float, mean: float, width: float, error_variance: float) -> float:
+    variance = width * width + error_variance
+    return -0.5 * (value - mean) * (value - mean) / variance - 0.5 * math.log(variance)
