@@ -15,14 +15,17 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, Final
 
+from llvmlite.binding import create_pass_builder, create_pipeline_tuning_options  # type: ignore[import-untyped]
 from numba import _dynfunc  # type: ignore[attr-defined]
 from numba.core import ir, typed_passes, types, untyped_passes
-from numba.core.cgutils import unpack_tuple
+from numba.core.cgutils import alloca_once, unpack_tuple
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
 from numba.core.ir_utils import build_definitions
 from numba.core.lowering import Lower
+from numba.core.rewrites.registry import rewrite_registry
+from numba.core.transforms import canonicalize_cfg
 from numba.np.arrayobj import load_item, store_item
 
 from lcdvt.compiled.collecting import no_collecting
@@ -41,16 +44,39 @@ class _Library(JITCodeLibrary):
         # numba goes over each function alone before it optimises all of them together.
         ll_module.data_layout = self._codegen._data_layout
 
+    def _optimize_final_module(self) -> None:
+        # numba goes over it twice, to find who holds an array no longer: nobody holds any here.
+        options = create_pipeline_tuning_options(speed_level=2)
+        options.slp_vectorization, options.loop_unrolling = False, False
+        builder = create_pass_builder(self._codegen._tm, options)
+        builder.getModulePassManager().run(self._final_module, builder)
+
+    def finalize(self) -> None:
+        """Link all parts, also those that parts call, and make machine code."""
+        self._linking_libraries = list(_with_their_own(self._linking_libraries))
+        super().finalize()
+
 
 class _PartLibrary(_Library):
-    """The code of a part: optimised and made machine code within the kernels that call it, never alone."""
+    """The code of a part: linked, optimised and made machine code within the kernels that call it, never alone."""
 
-    def _optimize_final_module(self) -> None:
-        pass
-
-    def _finalize_final_module(self) -> None:
+    def finalize(self) -> None:
+        """Let kernels have their own copy of it."""
+        for function in self._final_module.functions:
+            if not function.is_declaration:
+                function.linkage = "linkonce_odr"
         self._finalize_dynamic_globals()
-        self._finalized = True
+        self._shared_module, self._finalized = self._final_module, True
+
+
+def _with_their_own(libraries: list[Any]) -> dict[Any, None]:
+    """Return libraries and those that they link, each once, in a fixed order."""
+    found: dict[Any, None] = {}
+    for each in libraries:
+        found[each] = None
+        if isinstance(each, _PartLibrary):
+            found |= _with_their_own(each._linking_libraries)
+    return found
 
 
 @contextmanager
@@ -78,20 +104,31 @@ def _remembering() -> Iterator[None]:
         _OPERATION.get_call_type = find
 
 
-@register_pass(mutates_CFG=False, analysis_only=False)
-class _NamedNumbers(FunctionPass):
-    """Gives `x = SOME_NUMBER` a step in between: else numba takes x for a constant, and no other number is allowed.
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Constants(FunctionPass):
+    """Finds constant indices and exponents, and gives `x = SOME_NUMBER` a step in between.
 
-    numba's own way has one variable for each assignment instead, which makes everything after it longer.
+    Without that step numba takes x for a constant, and no other number is allowed. Its own way has one variable for
+    each assignment instead, which makes everything after it longer. It also looks where each variable is used for the
+    last time, for those who count who holds an array.
     """
 
-    _name = "lcdvt_named_numbers"
+    _name = "lcdvt_constants"
 
     def __init__(self) -> None:
         FunctionPass.__init__(self)
 
     def run_pass(self, state: Any) -> bool:
-        for block in state.func_ir.blocks.values():
+        function = state.func_ir
+        function.blocks = canonicalize_cfg(function.blocks)
+        for rewrite in rewrite_registry.rewrites["before-inference"]:
+            matcher, waiting = rewrite(state), list(function.blocks)
+            while waiting:
+                at = waiting.pop()
+                if matcher.match(function, function.blocks[at], state.typemap, state.calltypes):
+                    function.blocks[at] = matcher.apply()
+                    waiting.append(at)
+        for block in function.blocks.values():
             statements = []
             for each in block.body:
                 if _is_named_number(each):
@@ -100,7 +137,7 @@ class _NamedNumbers(FunctionPass):
                     each = ir.Assign(number, each.target, each.loc)
                 statements.append(each)
             block.body = statements
-        state.func_ir._definitions = build_definitions(state.func_ir.blocks)
+        function._definitions = build_definitions(function.blocks)
         return True
 
 
@@ -116,8 +153,32 @@ class _Lower(Lower):
     """Writes the code of one element of a contiguous array shorter than numba, which is ready for any kind of array.
 
     Only a literal index counts from the end where it is negative: a variable has to be the place itself, as it has to
-    be smaller than the array's size. A loop may then begin anywhere and is SIMD all the same.
+    be smaller than the array's size. A loop may then begin anywhere and is SIMD all the same. Nobody counts who holds
+    an array, nor looks at variables in a debugger, so that a variable is a place on the stack and no more.
     """
+
+    def pre_block(self, block: Any) -> None:
+        """Begin a block; none is within `try`."""
+        self._cur_ir_block = block
+
+    def post_block(self, block: Any) -> None:
+        """End it."""
+
+    def alloca_lltype(self, name: str, lltype: Any, datamodel: Any = None) -> Any:
+        """Return a new place on the stack."""
+        return alloca_once(self.builder, lltype, name=name)
+
+    def loadvar(self, name: str) -> Any:
+        """Return the value of a variable."""
+        value = self._blk_local_varmap.get(name)
+        return self.builder.load(self.getvar(name)) if value is None else value
+
+    def storevar(self, value: Any, name: str, argidx: int | None = None) -> None:
+        """Give a variable its value."""
+        if name in self._singly_assigned_vars:
+            self._blk_local_varmap[name] = value
+        else:
+            self.builder.store(value, self.getvar(name))
 
     def lower_getitem(self, resty: Any, expr: Any, value: Any, index: Any, signature: Any) -> Any:
         array = self.typeof(value.name)
@@ -198,13 +259,9 @@ def _steps(name: str, lowering: type) -> PassManager:
     for step in (
         untyped_passes.TranslateByteCode,
         untyped_passes.FixupArgs,
-        untyped_passes.IRProcessing,
-        untyped_passes.GenericRewrites,
-        _NamedNumbers,
+        _Constants,
         typed_passes.NopythonTypeInference,
-        typed_passes.InlineOverloads,
         typed_passes.NoPythonSupportedFeatureValidation,
-        typed_passes.IRLegalization,
         typed_passes.AnnotateTypes,
         lowering,
         typed_passes.NoPythonBackend,
