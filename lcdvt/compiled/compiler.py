@@ -53,30 +53,49 @@ class _Library(JITCodeLibrary):
 
     def finalize(self) -> None:
         """Link all parts, also those that parts call, and make machine code."""
-        self._linking_libraries = list(_with_their_own(self._linking_libraries))
+        linked = _with_their_own(self._linking_libraries)
+        self._linking_libraries = [each for each in linked if not isinstance(each, _PartLibrary)]
+        self._link_parts(self._final_module, linked)
         super().finalize()
+
+    def _link_parts(self, module: Any, libraries: list[Any]) -> None:
+        for each in libraries:
+            if isinstance(each, _PartLibrary):
+                self._reload_init.update(each._reload_init)
+                module.link_in(each._final_module, preserve=True)
 
 
 class _PartLibrary(_Library):
     """The code of a part: linked, optimised and made machine code within the kernels that call it, never alone."""
 
     def finalize(self) -> None:
-        """Let kernels have their own copy of it."""
+        """Let each kernel have its own copy."""
         for function in self._final_module.functions:
             if not function.is_declaration:
                 function.linkage = "linkonce_odr"
         self._finalize_dynamic_globals()
-        self._shared_module, self._finalized = self._final_module, True
+        self._finalized = True
+
+    def _get_module_for_linking(self) -> Any:
+        # For kernels that go numba's own way, which link what they call and no more.
+        if self._shared_module is None:
+            module, linked = self._final_module.clone(), _with_their_own(self._linking_libraries)
+            self._link_parts(module, linked)
+            for each in linked:
+                if not isinstance(each, _PartLibrary):
+                    module.link_in(each._get_module_for_linking(), preserve=True)
+            self._shared_module = module
+        return self._shared_module
 
 
-def _with_their_own(libraries: list[Any]) -> dict[Any, None]:
-    """Return libraries and those that they link, each once, in a fixed order."""
+def _with_their_own(libraries: list[Any]) -> list[Any]:
+    """Return libraries and those that they link, each once."""
     found: dict[Any, None] = {}
     for each in libraries:
         found[each] = None
         if isinstance(each, _PartLibrary):
-            found |= _with_their_own(each._linking_libraries)
-    return found
+            found |= dict.fromkeys(_with_their_own(each._linking_libraries))
+    return list(found)
 
 
 @contextmanager
