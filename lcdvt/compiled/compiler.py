@@ -22,10 +22,13 @@ from numba.core.cgutils import alloca_once, unpack_tuple
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
+from numba.core.errors import TypingError
+from numba.core.interpreter import Interpreter
 from numba.core.ir_utils import build_definitions
 from numba.core.lowering import Lower
 from numba.core.rewrites.registry import rewrite_registry
 from numba.core.transforms import canonicalize_cfg
+from numba.core.typeinfer import CallConstraint, ConstraintNetwork
 from numba.np.arrayobj import load_item, store_item
 
 from lcdvt.compiled.collecting import no_collecting
@@ -99,28 +102,77 @@ def _with_their_own(libraries: list[Any]) -> list[Any]:
 
 
 @contextmanager
-def _remembering() -> Iterator[None]:
-    """Find the type of each operation once in a function: `a[i]` of the same types has the same type.
+def _remembering(target: Any) -> Iterator[None]:
+    """Find the type and the code of each operation once in a function: `a[i]` of the same types has the same type.
 
-    numba asks for it wherever the operation stands, and again when it writes the operation's code.
+    numba asks for it wherever the operation stands, again and again until all variables have a type, and again when it
+    writes the operation's code.
     """
-    find, found = _OPERATION.get_call_type, {}
+    find, find_code, propagate, found, codes, typed = (
+        _OPERATION.get_call_type, target.get_function, ConstraintNetwork.propagate, {}, {}, {}
+    )  # fmt: skip
 
     def remembered(operation: Any, context: Any, args: Any, keywords: Any) -> Any:
         if keywords or not all(isinstance(each, _PLAIN_TYPES) for each in args):
             return find(operation, context, args, keywords)
+        if args and isinstance(args[0], types.Array):
+            # a[0] has the type of a[1].
+            args = tuple(types.unliteral(each) for each in args)
         key = (operation.typing_key, *args)
         if key not in found:
             found[key] = find(operation, context, args, keywords)
         return found[key]
 
+    def remembered_code(operation: Any, signature: Any, _firstcall: bool = True) -> Any:
+        key = (operation, signature)
+        if key not in codes:
+            codes[key] = find_code(operation, signature, _firstcall)
+        return codes[key]
+
+    def follow(network: Any, variables: Any) -> list[TypingError]:
+        """Apply all rules, but not those of operations whose arguments have the types that they had before."""
+        errors = []
+        for rule in network.constraints:
+            if isinstance(rule, CallConstraint) and not rule.kws and rule.vararg is None:
+                of_arguments = [variables.typevars[each.name].type for each in rule.args]
+                if rule.signature is not None and typed.get(rule) == of_arguments:
+                    continue
+                typed[rule] = of_arguments
+            try:
+                rule(variables)
+            except TypingError as error:
+                errors.append(error)
+        return errors
+
     # numba compiles one function at a time, under a lock. A function that this one calls is compiled meanwhile, with
     # a memory of its own, because what an operation is made of depends on the function's options too.
-    _OPERATION.get_call_type = remembered
+    _OPERATION.get_call_type, target.get_function = remembered, remembered_code
+    ConstraintNetwork.propagate = follow
     try:
         yield
     finally:
-        _OPERATION.get_call_type = find
+        _OPERATION.get_call_type, ConstraintNetwork.propagate = find, propagate
+        del target.get_function
+
+
+class _Interpreter(Interpreter):
+    """Reads bytecode; what `with`, starred and keyword arguments are made of is not put together."""
+
+    def post_process(self, peepholes: Any, func_ir: Any) -> Any:
+        """Return what was read."""
+        return func_ir
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Reading(FunctionPass):
+    _name = "lcdvt_reading"
+
+    def __init__(self) -> None:
+        FunctionPass.__init__(self)
+
+    def run_pass(self, state: Any) -> bool:
+        state.func_ir = _Interpreter(state.func_id).interpret(state.bc)
+        return True
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -140,6 +192,8 @@ class _Constants(FunctionPass):
     def run_pass(self, state: Any) -> bool:
         function = state.func_ir
         function.blocks = canonicalize_cfg(function.blocks)
+        for block in function.blocks.values():
+            block.body = _without_unpacked(block.body)
         for rewrite in rewrite_registry.rewrites["before-inference"]:
             matcher, waiting = rewrite(state), list(function.blocks)
             while waiting:
@@ -160,6 +214,30 @@ class _Constants(FunctionPass):
         return True
 
 
+def _without_unpacked(statements: list[Any]) -> list[Any]:
+    """Return statements in which `a, b, c, d = 1, 2, 3, 4` makes no tuple, to take it apart again."""
+    made, unpacked = {}, {}
+    for each in statements:
+        if _is_expression(each, "build_tuple"):
+            made[each.target.name] = each.value.items
+        elif _is_expression(each, "exhaust_iter") and each.value.value.name in made:
+            unpacked[each.target.name] = unpacked[each.value.value.name] = made[each.value.value.name]
+    kept = []
+    for each in statements:
+        if _is_expression(each, "static_getitem") and each.value.value.name in unpacked:
+            each = ir.Assign(unpacked[each.value.value.name][each.value.index], each.target, each.loc)
+        elif isinstance(each, ir.Assign) and each.target.name in unpacked:
+            continue
+        kept.append(each)
+    return kept
+
+
+def _is_expression(statement: Any, kind: str) -> bool:
+    return (
+        isinstance(statement, ir.Assign) and isinstance(statement.value, ir.Expr) and statement.value.op == kind
+    )
+
+
 def _is_named_number(statement: Any) -> bool:
     return (
         isinstance(statement, ir.Assign)
@@ -176,12 +254,24 @@ class _Lower(Lower):
     an array, nor looks at variables in a debugger, so that a variable is a place on the stack and no more.
     """
 
-    def pre_block(self, block: Any) -> None:
-        """Begin a block; none is within `try`."""
+    def lower_block(self, block: Any) -> None:
+        """Write the statements of a block, none of which is within `try`."""
         self._cur_ir_block = block
+        for each in block.body:
+            self.loc = each.loc
+            try:
+                self.lower_inst(each)
+            except Exception as error:
+                error.add_note(f"compiling {each} at {each.loc}")
+                raise
 
-    def post_block(self, block: Any) -> None:
-        """End it."""
+    def lower_inst(self, inst: Any) -> None:
+        """Write a statement: most are assignments."""
+        if isinstance(inst, ir.Assign):
+            name = inst.target.name
+            self.storevar(self.lower_assign(self.typeof(name), inst), name)
+        else:
+            super().lower_inst(inst)
 
     def alloca_lltype(self, name: str, lltype: Any, datamodel: Any = None) -> Any:
         """Return a new place on the stack."""
@@ -272,11 +362,20 @@ class _PartLowering(typed_passes.NativeLowering):
         return True
 
 
+class _Steps(PassManager):
+    """Compiles in some steps, without timing and announcing each."""
+
+    def run(self, state: Any) -> None:
+        """Take all of them."""
+        for step, _ in self.passes:
+            step().run_pass(state)
+
+
 @cache
 def _steps(name: str, lowering: type) -> PassManager:
-    steps = PassManager(name)
+    steps = _Steps(name)
     for step in (
-        untyped_passes.TranslateByteCode,
+        _Reading,
         untyped_passes.FixupArgs,
         _Constants,
         typed_passes.NopythonTypeInference,
@@ -295,7 +394,7 @@ class KernelCompiler(CompilerBase):
 
     def compile_extra(self, func: Any) -> Any:
         """Compile a function."""
-        with no_collecting(), _remembering():
+        with no_collecting(), _remembering(self.state.targetctx):
             return super().compile_extra(func)
 
     def define_pipelines(self) -> list[PassManager]:
