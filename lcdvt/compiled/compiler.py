@@ -16,8 +16,10 @@ from functools import cache
 from typing import Any, Final
 
 from llvmlite.binding import create_pass_builder, create_pipeline_tuning_options  # type: ignore[import-untyped]
+from llvmlite.ir import Function  # type: ignore[import-untyped]
 from numba import _dynfunc  # type: ignore[attr-defined]
 from numba.core import ir, typed_passes, types, untyped_passes
+from numba.core.callwrapper import PyCallWrapper
 from numba.core.cgutils import alloca_once, unpack_tuple
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase
@@ -27,6 +29,7 @@ from numba.core.interpreter import Interpreter
 from numba.core.ir_utils import build_definitions
 from numba.core.lowering import Lower
 from numba.core.rewrites.registry import rewrite_registry
+from numba.core.runtime import rtsys
 from numba.core.transforms import canonicalize_cfg
 from numba.core.typeinfer import CallConstraint, ConstraintNetwork
 from numba.np.arrayobj import load_item, store_item
@@ -37,6 +40,7 @@ from lcdvt.compiled.collecting import no_collecting
 _TUPLE: Final[Any] = types.BaseTuple
 _OPERATION: Final[Any] = types.BaseFunction
 # What is asked for again and again: arithmetic, comparisons and elements of arrays.
+_FOUND: Final[dict[str, dict[Any, Any]]] = {}
 _PLAIN_TYPES: Final = (types.Number, types.Boolean, types.Array, types.BaseTuple, types.SliceType)
 
 
@@ -57,7 +61,9 @@ class _Library(JITCodeLibrary):
     def finalize(self) -> None:
         """Link all parts, also those that parts call, and make machine code."""
         linked = _with_their_own(self._linking_libraries)
-        self._linking_libraries = [each for each in linked if not isinstance(each, _PartLibrary)]
+        self._linking_libraries = [
+            each for each in linked if not isinstance(each, _PartLibrary) and each is not rtsys.library
+        ]
         self._link_parts(self._final_module, linked)
         super().finalize()
 
@@ -102,15 +108,14 @@ def _with_their_own(libraries: list[Any]) -> list[Any]:
 
 
 @contextmanager
-def _remembering(target: Any) -> Iterator[None]:
-    """Find the type and the code of each operation once in a function: `a[i]` of the same types has the same type.
+def _remembering(target: Any, flags: Any) -> Iterator[None]:
+    """Find the type of each operation once, and its code once in a function: `a[i]` of the same types has the same.
 
     numba asks for it wherever the operation stands, again and again until all variables have a type, and again when it
     writes the operation's code.
     """
-    find, find_code, propagate, found, codes, typed = (
-        _OPERATION.get_call_type, target.get_function, ConstraintNetwork.propagate, {}, {}, {}
-    )  # fmt: skip
+    find, find_code, propagate = _OPERATION.get_call_type, target.get_function, ConstraintNetwork.propagate
+    found, codes, typed = _FOUND.setdefault(flags.get_mangle_string(), {}), {}, {}
 
     def remembered(operation: Any, context: Any, args: Any, keywords: Any) -> Any:
         if keywords or not all(isinstance(each, _PLAIN_TYPES) for each in args):
@@ -144,8 +149,8 @@ def _remembering(target: Any) -> Iterator[None]:
                 errors.append(error)
         return errors
 
-    # numba compiles one function at a time, under a lock. A function that this one calls is compiled meanwhile, with
-    # a memory of its own, because what an operation is made of depends on the function's options too.
+    # numba compiles one function at a time, under a lock. A function that this one calls is compiled meanwhile, with a
+    # memory of its own unless its options are the same: what an operation is made of depends on them too.
     _OPERATION.get_call_type, target.get_function = remembered, remembered_code
     ConstraintNetwork.propagate = follow
     try:
@@ -273,6 +278,18 @@ class _Lower(Lower):
         else:
             super().lower_inst(inst)
 
+    def create_cpython_wrapper(self, release_gil: bool = False) -> None:
+        """Write the way in from Python, which is not worth optimising: it looks at each argument once."""
+        module = self.context.create_module("wrapper")
+        kind = self.context.call_conv.get_function_type(self.fndesc.restype, self.fndesc.argtypes)
+        called = Function(module, kind, self.fndesc.llvm_func_name)
+        wrapper, _ = PyCallWrapper(
+            self.context, module, called, self.fndesc, self.env, self.call_helper, release_gil
+        ).build()
+        wrapper.attributes.add("noinline")
+        wrapper.attributes.add("optnone")
+        self.library.add_ir_module(module)
+
     def alloca_lltype(self, name: str, lltype: Any, datamodel: Any = None) -> Any:
         """Return a new place on the stack."""
         return alloca_once(self.builder, lltype, name=name)
@@ -331,10 +348,19 @@ class _Lower(Lower):
         return self.builder.gep(self.builder.extract_value(value, model.get_field_position("data")), [place])
 
 
+class _SmallLower(_Lower):
+    """Writes code that is to be small: no loop stands in it once for single numbers and once more for SIMD."""
+
+    def setup_function(self, fndesc: Any) -> None:
+        """Begin a function."""
+        super().setup_function(fndesc)
+        self.function.attributes.add("optsize")
+
+
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _Lowering(typed_passes.NativeLowering):
     _name = "lcdvt_lowering"
-    lowering_class = _Lower
+    lowering_class: type[Lower] = _Lower
 
     def run_pass(self, state: Any) -> bool:
         state.library = _Library(state.targetctx.codegen(), state.func_id.func_qualname)
@@ -343,9 +369,15 @@ class _Lowering(typed_passes.NativeLowering):
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
+class _SmallLowering(_Lowering):
+    _name = "lcdvt_small_lowering"
+    lowering_class = _SmallLower
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
 class _PartLowering(typed_passes.NativeLowering):
     _name = "lcdvt_part_lowering"
-    lowering_class = _Lower
+    lowering_class: type[Lower] = _Lower
 
     def run_pass(self, state: Any) -> bool:
         state.library = _PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
@@ -362,6 +394,12 @@ class _PartLowering(typed_passes.NativeLowering):
         return True
 
 
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _SmallPartLowering(_PartLowering):
+    _name = "lcdvt_small_part_lowering"
+    lowering_class = _SmallLower
+
+
 class _Steps(PassManager):
     """Compiles in some steps, without timing and announcing each."""
 
@@ -372,8 +410,8 @@ class _Steps(PassManager):
 
 
 @cache
-def _steps(name: str, lowering: type) -> PassManager:
-    steps = _Steps(name)
+def _steps(lowering: type) -> PassManager:
+    steps = _Steps(lowering.__name__)
     for step in (
         _Reading,
         untyped_passes.FixupArgs,
@@ -392,19 +430,31 @@ def _steps(name: str, lowering: type) -> PassManager:
 class KernelCompiler(CompilerBase):
     """Compiles a kernel."""
 
+    lowering: type = _Lowering
+
     def compile_extra(self, func: Any) -> Any:
         """Compile a function."""
-        with no_collecting(), _remembering(self.state.targetctx):
+        with no_collecting(), _remembering(self.state.targetctx, self.state.flags):
             return super().compile_extra(func)
 
     def define_pipelines(self) -> list[PassManager]:
         """Return the one way."""
-        return [_steps("kernel", _Lowering)]
+        return [_steps(self.lowering)]
+
+
+class SmallKernelCompiler(KernelCompiler):
+    """Compiles a kernel whose own loops are short."""
+
+    lowering = _SmallLowering
 
 
 class PartCompiler(KernelCompiler):
     """Compiles what only kernels call."""
 
-    def define_pipelines(self) -> list[PassManager]:
-        """Return the one way."""
-        return [_steps("part", _PartLowering)]
+    lowering = _PartLowering
+
+
+class SmallPartCompiler(KernelCompiler):
+    """Compiles what only kernels call, and not often."""
+
+    lowering = _SmallPartLowering

@@ -31,16 +31,16 @@ SHORTENED: Final = ("0.68",)
 """Versions of numba that the shorter way through its compiler was tried with."""
 
 
-def _compilers() -> tuple[type, type]:
-    """Return who compiles kernels and who compiles their parts."""
+def _compilers() -> tuple[type, type, type, type]:
+    """Return who compiles kernels and who compiles their parts, then the same for small ones."""
     if numba.__version__.rpartition(".")[0] not in SHORTENED:
-        return Compiler, Compiler
-    from lcdvt.compiled.compiler import KernelCompiler, PartCompiler
+        return Compiler, Compiler, Compiler, Compiler
+    from lcdvt.compiled.compiler import KernelCompiler, PartCompiler, SmallKernelCompiler, SmallPartCompiler
 
-    return KernelCompiler, PartCompiler
+    return KernelCompiler, PartCompiler, SmallKernelCompiler, SmallPartCompiler
 
 
-_OF_KERNELS, _OF_PARTS = _compilers()
+_OF_KERNELS, _OF_PARTS, _OF_SMALL_KERNELS, _OF_SMALL_PARTS = _compilers()
 # Their types leave out what is used here.
 _njit: Final[Any] = numba.njit
 _config: Final[Any] = numba.config
@@ -74,6 +74,11 @@ def kernel(function: Function) -> Any:
     return _declare(function)
 
 
+def small_kernel(function: Function) -> Any:
+    """Declare a kernel that leaves long loops to its parts: its own code is kept small, which compiles in less time."""
+    return _declare(function, pipeline_class=_OF_SMALL_KERNELS)
+
+
 def roomy_kernel(function: Function) -> Any:
     """Declare a kernel that makes arrays of its own."""
     return _declare(function, **_MAKES_ARRAYS)
@@ -92,6 +97,11 @@ def fast_roomy_kernel(function: Function) -> Any:
 def part(function: Function) -> Any:
     """Declare a function that only kernels call: kept within them, without a way in from Python."""
     return _njit(**_PART)(function)
+
+
+def small_part(function: Function) -> Any:
+    """Declare a part in which little time is spent: its code is kept small, which compiles in less time."""
+    return _njit(**{**_PART, "pipeline_class": _OF_SMALL_PARTS})(function)
 
 
 def inlined_part(function: Function) -> Any:

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from lcdvt.compiled.kernel import kernel, part
+from lcdvt.compiled.kernel import small_kernel, small_part
 from lcdvt.features.period.eclipse import MAD_TO_SIGMA, EclipseConfig, faint_excess, find_eclipses
 from lcdvt.features.period.fit import (
     HIGHEST_HARMONIC,
@@ -260,7 +260,7 @@ def _described(frequency: float, model: np.int64, room: ChoiceRoom) -> Choice:
     return Choice(frequency, int(model), fap, power, tuple(shape))
 
 
-@part
+@small_part
 def _highest(scores: Floats, count: int) -> tuple[np.int64, np.int64]:
     """Return the candidate and the model with the highest score."""
     place, model = np.int64(0), np.int64(0)
@@ -271,7 +271,7 @@ def _highest(scores: Floats, count: int) -> tuple[np.int64, np.int64]:
     return place, model
 
 
-@part
+@small_part
 def _best_sine(gains: Floats, count: int) -> np.int64:
     best = np.int64(0)
     for candidate in range(count):
@@ -280,7 +280,7 @@ def _best_sine(gains: Floats, count: int) -> np.int64:
     return best
 
 
-@part
+@small_part
 def _usual_distance(values: Floats, w: Floats, bounds: Integers, epochs: Floats) -> float:
     """Return Σ n ln(median absolute value in units of the errors) over the bands."""
     work, total = epochs[SCALED], 0.0
@@ -295,7 +295,7 @@ def _usual_distance(values: Floats, w: Floats, bounds: Integers, epochs: Floats)
     return total
 
 
-@part
+@small_part
 def _reweigh(w: Floats, y: Floats, bounds: Integers, outlier_sigma: float, epochs: Floats, robust: Floats) -> None:
     """Fill weights and magnitudes with residuals far outside weighed down, so that one bad night decides nothing."""
     work = epochs[SCALED]
@@ -326,7 +326,7 @@ def _reweigh(w: Floats, y: Floats, bounds: Integers, outlier_sigma: float, epoch
             robust[1, i] -= mean
 
 
-@kernel
+@small_kernel
 def _choose(
     t: Floats, w: Floats, y: Floats, bounds: Integers, max_harmonics: Integers, candidates: Floats, reaches: Floats,
     baseline: float, lowest: float, highest: float, n_independent: float, known_memory: float, rules: Floats,
@@ -519,7 +519,7 @@ def _choose(
     return model
 
 
-@part
+@small_part
 def _describe(
     t: Floats, w: Floats, y: Floats, bounds: Integers, max_harmonics: Integers, frequency: float, model: int,
     baseline: float, n_independent: float, epochs: Floats, small: Floats, coefficients: Floats, place: Integers,

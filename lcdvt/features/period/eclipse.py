@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lcdvt.compiled.kernel import fast_part, kernel, part
+from lcdvt.compiled.kernel import fast_part, kernel, small_part
 from lcdvt.features.period.fit import LARGEST_GAIN_RATIO, Bands, Floats, Integers
 from lcdvt.features.period.median import median
 from lcdvt.features.waves import wave
@@ -151,7 +151,7 @@ def find_eclipses(
     return Eclipses(float(frequencies[top]), float(scores[top]))
 
 
-@part
+@small_part
 def faint_excess(
     w: Floats, y: Floats, bounds: Integers, faint_sigma: float, faint_variance: float, faint_epochs: float,
     most_faint_epochs: float, faint_share: float, work: Floats, excess: Floats,

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lcdvt.compiled.kernel import fast_part, inlined_part, part
+from lcdvt.compiled.kernel import fast_part, inlined_part, part, small_part
 from lcdvt.features.waves import wave
 
 Floats = NDArray[np.float64]
@@ -170,7 +170,7 @@ def _moments(
             y_sums[1, k - 1], y_sums[1, k], y_sums[1, k + 1], y_sums[1, k + 2] = ys_1, ys_2, ys_3, ys_4
 
 
-@inlined_part
+@part
 def _fill_normal(sums: Floats, y_sums: Floats, chain: Integers, harmonics: int, normal: Floats) -> None:
     """Fill the normal equations of the first harmonics of a chain, cosine and sine in turn, the mean projected out.
 
@@ -192,7 +192,7 @@ def _fill_normal(sums: Floats, y_sums: Floats, chain: Integers, harmonics: int, 
             normal[row + 1, column + 1] = 0.5 * (even_gap - even_sum) - sin_k * sin_j
 
 
-@inlined_part
+@part
 def _eliminate(normal: Floats, first: int, stop: int, size: int, reductions: Floats) -> int:
     """Eliminate the harmonics `first` to `stop` from normal equations of `size` harmonics; return where it had to stop.
 
@@ -319,7 +319,7 @@ def room_for_one() -> tuple[Integers, Floats, Floats]:
 _SMALL = np.empty((2 * HIGHEST_HARMONIC + 12, 2 * HIGHEST_HARMONIC + 2))
 
 
-@part
+@small_part
 def fill_scores(
     bounds: Integers, max_harmonics: Integers, count: int, frequencies: Floats, gains: Floats, window: Floats,
     memory: float, baseline: float, cycles_per_harmonic: float, window_penalty: float, scores: Floats,
@@ -340,7 +340,7 @@ def fill_scores(
                 scores[place, model] = gains[place, model] / memory - penalty - window_penalty * window[place]
 
 
-@part
+@small_part
 def fill_best(scores: Floats, count: int, wanted: int, places: Integers) -> None:
     """Fill the candidates with the highest scores, highest first, and in the second row the best model of each."""
     for rank in range(wanted if wanted < count else count):
@@ -360,7 +360,7 @@ def fill_best(scores: Floats, count: int, wanted: int, places: Integers) -> None
         places[0, rank], places[1, rank] = chosen, chosen_model
 
 
-@part
+@small_part
 def _correlation_length(epochs: Floats, w: Floats, bounds: Integers) -> float:
     """Return 1 + 2 Σ autocorrelation of the residuals in units of their errors, the mean of all bands' epochs."""
     total = 0.0
@@ -499,7 +499,7 @@ def fit_all(
     return memory
 
 
-@part
+@small_part
 def _subtract(
     chain: Integers, determined: int, epochs: Floats, w: Floats, y: Floats, band: int, begin: int, end: int,
     sums: Floats, normal: Floats, solution: Floats, coefficients: Floats,
@@ -534,7 +534,7 @@ def _subtract(
         coefficients[band, LEFT] += w[i] * epochs[RESIDUALS, i] * epochs[RESIDUALS, i]
 
 
-@part
+@small_part
 def fit_model(
     t: Floats, w: Floats, y: Floats, bounds: Integers, max_harmonics: Integers, frequency: float, model: int,
     epochs: Floats, small: Floats, coefficients: Floats, place: Integers, row: Floats, single: Floats,

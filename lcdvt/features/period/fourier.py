@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from lcdvt.compiled.kernel import part
+from lcdvt.compiled.kernel import small_part
 from lcdvt.features.period.fit import LEFT, Floats, Integers
 
 FOUR_HARMONICS: Final = 3
@@ -23,7 +23,7 @@ REAL_2, IMAGINARY_2, WEIGHT_2, REAL_3, IMAGINARY_3, WEIGHT_3, PRECISION, AMPLITU
 RELATIVE: Final = 8
 
 
-@part
+@small_part
 def relative_harmonics(bounds: Integers, coefficients: Floats, relative: Floats) -> None:
     """Fill `relative` from the coefficients of a model that begins with the harmonics 1 and 2."""
     for k in range(RELATIVE):
@@ -54,7 +54,7 @@ def relative_harmonics(bounds: Integers, coefficients: Floats, relative: Floats)
         relative[AMPLITUDE] /= relative[PRECISION]
 
 
-@part
+@small_part
 def fill_fourier_parameters(relative: Floats, out: Floats, place: int) -> None:
     """Fill from `place` on: amplitude of the fundamental (mag), then R21, φ21, R31, φ31 (radians, 0 to 2π).
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from lcdvt.compiled.kernel import part
+from lcdvt.compiled.kernel import small_part
 
 
-@part
+@small_part
 def select(values: np.ndarray, begin: int, end: int, place: int) -> float:
     """Return what would stand at `place` if `values[begin:end]` were sorted; it changes their order (Hoare)."""
     low, high = begin, end - 1
@@ -27,7 +27,7 @@ def select(values: np.ndarray, begin: int, end: int, place: int) -> float:
     return values[place]
 
 
-@part
+@small_part
 def median(values: np.ndarray, begin: int, end: int) -> float:
     """Return the median of `values[begin:end]`, at least one; their order changes."""
     middle = begin + (end - begin - 1) // 2

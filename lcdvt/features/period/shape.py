@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lcdvt.compiled.kernel import part
+from lcdvt.compiled.kernel import small_part
 from lcdvt.features.period.fit import Floats
 from lcdvt.features.period.fourier import AMPLITUDE, IMAGINARY_2, PRECISION, REAL_2
 
@@ -45,7 +45,7 @@ class DoubleWavePrior:
     bounds: tuple[float, float] = (-3.0, 6.0)
 
 
-@part
+@small_part
 def double_wave_log_odds(
     half_period: float, relative: Floats, max_amplitude: float, shortest_symmetric: float, longest_symmetric: float,
     binary_log_odds: float, least: float, most: float,
@@ -76,7 +76,7 @@ def double_wave_log_odds(
     return least if log_odds < least else (log_odds if log_odds < most else most)
 
 
-@part
+@small_part
 def _log_normal(value: float, mean: float, width: float, error_variance: float) -> float:
     variance = width * width + error_variance
     return -0.5 * (value - mean) * (value - mean) / variance - 0.5 * math.log(variance)

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from lcdvt.compiled.kernel import inlined_part, part
+from lcdvt.compiled.kernel import inlined_part, part, small_part
 from lcdvt.features.period.fit import RESIDUALS, SCALED, Floats, Integers
 from lcdvt.features.period.median import median
 
@@ -85,7 +85,7 @@ def false_alarm(
     out[1] = 0.0 if share < 0.0 else (share if share < 1.0 else 1.0)
 
 
-@part
+@small_part
 def chi2_survival(value: float, degrees: int) -> float:
     """Return the chance that χ² with an even number of degrees of freedom exceeds `value`."""
     half = 0.5 * value if value > 0.0 else 0.0
