@@ -4,6 +4,7 @@ What is compiled is found by doing the work itself on two made-up stars, feature
 is compiled that was not asked for, and no list of functions and types has to be kept true.
 """
 
+import gc
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -98,6 +99,9 @@ def _compile_all(tasks: list[tuple[FeatureConfig, int]], workers: Workers, say: 
             # Processes that share a function both compile it: it counts once.
             compiled |= names
             say(len(compiled))
+        # What the compiler leaves behind, some ten megabytes, stays: to look through it would take as long as many of
+        # the functions did, now and again at the end.
+        gc.freeze()
 
 
 def _name_of(tasks: list[tuple[FeatureConfig, int]]) -> str:
