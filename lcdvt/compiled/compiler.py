@@ -1,15 +1,16 @@
 """A shorter way through numba's compiler, for kernels that are loops over arrays.
 
-numba's own way is made for any Python function: it looks for closures, array expressions and lists to rewrite, finds
-the types of every single addition anew, and makes machine code of each function that a kernel calls, although it is
-then compiled a second time within the kernel. Kernels have none of these things and need none of this. The steps that
-are left are numba's own, in its own order, so that the same program comes out; `benchmarks/start.py --functions` prints
-what each function costs.
+numba's own way is made for any Python function: it looks for closures, array expressions and lists to rewrite, and for
+the last use of every variable, to count who holds an array; it finds the types of every single addition anew, optimises
+twice, and makes machine code of each function that a kernel calls, although it is then compiled a second time within
+the kernel. Kernels have none of these things and need none of this. The steps that are left are numba's own, in its own
+order, so that the same program comes out; `benchmarks/start.py --functions` prints what each function costs.
 
 These are numba's inner parts, which another version may have changed: `kernel.py` lists the versions it was tried with,
 and leaves all others their own way.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -19,6 +20,7 @@ from llvmlite.binding import create_pass_builder, create_pipeline_tuning_options
 from llvmlite.ir import Function  # type: ignore[import-untyped]
 from numba import _dynfunc  # type: ignore[attr-defined]
 from numba.core import ir, typed_passes, types, untyped_passes
+from numba.core.analysis import compute_cfg_from_blocks, compute_use_defs
 from numba.core.callwrapper import PyCallWrapper
 from numba.core.cgutils import alloca_once, unpack_tuple
 from numba.core.codegen import JITCodeLibrary
@@ -39,8 +41,9 @@ from lcdvt.compiled.collecting import no_collecting
 # Their types leave out what is used here.
 _TUPLE: Final[Any] = types.BaseTuple
 _OPERATION: Final[Any] = types.BaseFunction
-# What is asked for again and again: arithmetic, comparisons and elements of arrays.
+# The types of operations that were found, for functions of the same options.
 _FOUND: Final[dict[str, dict[Any, Any]]] = {}
+# What is asked for again and again: arithmetic, comparisons and elements of arrays.
 _PLAIN_TYPES: Final = (types.Number, types.Boolean, types.Array, types.BaseTuple, types.SliceType)
 
 
@@ -123,7 +126,7 @@ def _remembering(target: Any, flags: Any) -> Iterator[None]:
         if args and isinstance(args[0], types.Array):
             # a[0] has the type of a[1].
             args = tuple(types.unliteral(each) for each in args)
-        key = (operation.typing_key, *args)
+        key = (operation, *args)
         if key not in found:
             found[key] = find(operation, context, args, keywords)
         return found[key]
@@ -238,9 +241,7 @@ def _without_unpacked(statements: list[Any]) -> list[Any]:
 
 
 def _is_expression(statement: Any, kind: str) -> bool:
-    return (
-        isinstance(statement, ir.Assign) and isinstance(statement.value, ir.Expr) and statement.value.op == kind
-    )
+    return isinstance(statement, ir.Assign) and isinstance(statement.value, ir.Expr) and statement.value.op == kind
 
 
 def _is_named_number(statement: Any) -> bool:
@@ -258,6 +259,28 @@ class _Lower(Lower):
     be smaller than the array's size. A loop may then begin anywhere and is SIMD all the same. Nobody counts who holds
     an array, nor looks at variables in a debugger, so that a variable is a place on the stack and no more.
     """
+
+    def _find_singly_assigned_variable(self) -> None:
+        """Find the variables that need no place on the stack: assigned once, and that before wherever they are used.
+
+        numba takes only those for such that are used in no other block than that of their assignment.
+        """
+        blocks = self.func_ir.blocks
+        assigned, used = defaultdict(list), defaultdict(list)
+        for at, block in blocks.items():
+            for each in block.body:
+                if isinstance(each, ir.Assign):
+                    assigned[each.target.name].append(at)
+        for at, names in compute_use_defs(blocks).usemap.items():
+            for name in names:
+                used[name].append(at)
+        before = compute_cfg_from_blocks(blocks).dominators()
+        self._singly_assigned_vars = {
+            name
+            for name, (first, *others) in assigned.items()
+            if not others and all(first < at and first in before[at] for at in used[name])
+        }
+        self._blk_local_varmap: dict[str, Any] = {}
 
     def lower_block(self, block: Any) -> None:
         """Write the statements of a block, none of which is within `try`."""

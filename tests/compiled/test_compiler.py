@@ -13,7 +13,7 @@ import pytest
 from numba.core import types
 
 from lcdvt.compiled.collecting import no_collecting
-from lcdvt.compiled.compiler import KernelCompiler, PartCompiler
+from lcdvt.compiled.compiler import KernelCompiler, PartCompiler, SmallKernelCompiler, SmallPartCompiler
 
 FEW, MANY = 3, 7
 OPTIONS = {"error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False}
@@ -72,6 +72,73 @@ def test_elements_are_where_python_finds_them(code, strided):
     kernel(_elements)(cube, codes, compiled)
     _elements(cube, codes, expected)
     assert compiled == pytest.approx(expected, rel=1e-12)
+
+
+def _exchanges(values, out):
+    a, b, c, d = values[0], values[1], values[2], values[3]
+    for i in range(values.size):
+        a, b, c, d = d, a, b + i, c
+        out[3], out[2], out[1], out[0] = a, b, c, d
+        values[0], values[1], values[2], values[3] = values[3], values[0], values[1], values[2]
+    pair = a, c
+    out[4], out[5] = pair
+
+
+@pytest.mark.parametrize("compiler", [KernelCompiler, SmallKernelCompiler])
+def test_numbers_are_exchanged_all_at_once(compiler):
+    found = {}
+    for name, function in (("compiled", numba.njit(pipeline_class=compiler, **OPTIONS)(_exchanges)), ("", _exchanges)):
+        values, out = np.arange(1.0, 8.0), np.zeros(6)
+        function(values, out)
+        found[name] = [*values, *out]
+    assert found["compiled"] == found[""]
+
+
+def _branches(values, out):
+    last, count = -1.0, 0
+    for i in range(values.size):
+        once = 2.0 * values[i]
+        if once > 0.0:
+            inside = once + i
+            if inside > 3.0:
+                last = inside - last
+            count += 1
+            while inside > 4.0:
+                inside -= once
+                out[0] += inside
+        elif once < -4.0:
+            break
+        out[1] += once + last
+    out[2], out[3] = last, count
+
+
+def test_variables_keep_their_values_from_block_to_block():
+    values = np.array((0.5, 1.5, -1.0, 3.0, 0.0, 2.5, -3.0, 7.0))
+    compiled, expected = np.zeros(4), np.zeros(4)
+    kernel(_branches)(values, compiled)
+    _branches(values, expected)
+    assert compiled.tolist() == expected.tolist()
+
+
+@numba.njit(pipeline_class=SmallPartCompiler, no_cpython_wrapper=True, **OPTIONS)
+def _larger_sum(values, factor):
+    return max(_weighted(values, 0, factor), _weighted(values, 1, factor))
+
+
+def test_a_kernel_that_goes_numbas_own_way_gets_what_its_parts_call():
+    @numba.njit
+    def sums(values):
+        return np.array((_larger_sum(values, 1.0), _larger_sum(values, -1.0)))
+
+    assert sums(np.arange(6.0).reshape(2, 3)).tolist() == [12.0, -3.0]
+
+
+def test_a_statement_that_cannot_be_compiled_is_named():
+    def wrong(values):
+        values[0] = values.sum(axis=None).real_part
+
+    with pytest.raises(numba.core.errors.NumbaError, match="real_part"):
+        kernel(wrong)(np.zeros(3))
 
 
 def test_a_part_serves_several_kernels():
