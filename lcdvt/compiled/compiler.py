@@ -41,6 +41,7 @@ from lcdvt.compiled.collecting import no_collecting
 # Their types leave out what is used here.
 _TUPLE: Final[Any] = types.BaseTuple
 _OPERATION: Final[Any] = types.BaseFunction
+_RULES: Final[Any] = ConstraintNetwork
 # The types of operations that were found, for functions of the same options.
 _FOUND: Final[dict[str, dict[Any, Any]]] = {}
 # What is asked for again and again: arithmetic, comparisons and elements of arrays.
@@ -117,8 +118,10 @@ def _remembering(target: Any, flags: Any) -> Iterator[None]:
     numba asks for it wherever the operation stands, again and again until all variables have a type, and again when it
     writes the operation's code.
     """
-    find, find_code, propagate = _OPERATION.get_call_type, target.get_function, ConstraintNetwork.propagate
-    found, codes, typed = _FOUND.setdefault(flags.get_mangle_string(), {}), {}, {}
+    find, find_code, propagate = _OPERATION.get_call_type, target.get_function, _RULES.propagate
+    found = _FOUND.setdefault(flags.get_mangle_string(), {})
+    codes: dict[Any, Any] = {}
+    typed: dict[Any, list[Any]] = {}
 
     def remembered(operation: Any, context: Any, args: Any, keywords: Any) -> Any:
         if keywords or not all(isinstance(each, _PLAIN_TYPES) for each in args):
@@ -155,11 +158,11 @@ def _remembering(target: Any, flags: Any) -> Iterator[None]:
     # numba compiles one function at a time, under a lock. A function that this one calls is compiled meanwhile, with a
     # memory of its own unless its options are the same: what an operation is made of depends on them too.
     _OPERATION.get_call_type, target.get_function = remembered, remembered_code
-    ConstraintNetwork.propagate = follow
+    _RULES.propagate = follow
     try:
         yield
     finally:
-        _OPERATION.get_call_type, ConstraintNetwork.propagate = find, propagate
+        _OPERATION.get_call_type, _RULES.propagate = find, propagate
         del target.get_function
 
 
