@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 
@@ -9,6 +10,9 @@ def open_streamed(path: Path) -> pq.ParquetFile:
     """Open a file that may be larger than memory.
 
     As pyarrow opens it by default, it would keep all bytes that were read ahead until it is closed: in the end, the
-    whole file.
+    whole file. And where a column's name is no text, it would not say that the file is damaged.
     """
-    return pq.ParquetFile(path, pre_buffer=False)
+    try:
+        return pq.ParquetFile(path, pre_buffer=False)
+    except UnicodeDecodeError as error:
+        raise pa.ArrowInvalid(f"a column's name: {error}") from error

@@ -68,6 +68,9 @@ class ModelConfig:
         first survey's by a penalised correction that starts at zero.
     classifier
         One classifier for each survey (different class mixes), or one for all.
+    classifier_start
+        Where it starts: at random like any layer (the paper), or saying which component is the nearest. A classifier
+        that has to learn where the classes lie lets the encoder put them where it likes, against the mixture.
     input_layer
         Whether the first layer (and the decoder's last) is shared or each survey's own; surveys with
         different features need their own.
@@ -87,6 +90,7 @@ class ModelConfig:
     latent: int = 10
     heads: Literal["independent", "tied"] = "independent"
     classifier: Literal["survey", "shared"] = "survey"
+    classifier_start: Literal["random", "components"] = "random"
     input_layer: Literal["shared", "survey"] = "shared"
     likelihood: Literal["gaussian", "bernoulli"] = "gaussian"
     component_distance: float = 10.0
@@ -303,10 +307,11 @@ _ROBUST = DVTConfig(
 )
 # Hidden features in place of noise, which would blur what the eyes see sharply; labels may be wrong, so they are
 # smoothed; class weights by the root of a class's rarity, because a class that weighs as much as one ten times as
-# large draws stars of the large one to it.
+# large draws stars of the large one to it. A label weighs a thousand times what the mixture does, so that both have to
+# want the same from the beginning: the classifier starts at the components.
 _TIED = DVTConfig(
-    model=replace(_ROBUST.model, heads="tied", eyes=EyesConfig()),
-    objective=replace(_ROBUST.objective, classification_weight=1000.0, balance=0.5, label_smoothing=0.1),
+    model=replace(_ROBUST.model, heads="tied", classifier_start="components", eyes=EyesConfig()),
+    objective=replace(_ROBUST.objective, classification_weight=1000.0, balance=0.5, label_smoothing=0.12),
     training=replace(
         _ROBUST.training, input_noise=0.0, hidden_features=0.2, schedule="cosine", final_learning_rate=0.0
     ),

@@ -1,5 +1,7 @@
 """The DVT model: what generates a star, and how its class is inferred."""
 
+import math
+
 import torch
 from torch import Tensor, nn
 
@@ -73,6 +75,22 @@ class DVT(nn.Module):
             for layer in self.modules():
                 if isinstance(layer, MemberLayer):
                     layer.initialise(member, generator)
+
+    def start_at_components(self, odds: float) -> None:
+        """Let every classifier begin by saying which component is the nearest.
+
+        Parameters
+        ----------
+        odds
+            By how much more probable a class is than any other where its component stands, at most as the mixture
+            itself has it: exp(μ² / σ²).
+        """
+        distance = self.config.component_distance
+        logit = min(math.log(odds), (distance / self.config.component_sigma) ** 2)
+        scale = logit if self.config.scaled_latent else logit / distance
+        with torch.no_grad():
+            self.classifier.bias.zero_()
+            self.classifier.weight.copy_(scale * torch.eye(self.config.latent, self.classes))
 
     def look_at(self, data: TrainingData) -> None:
         """Set the encoder's eyes, where it has any, by the labelled objects."""

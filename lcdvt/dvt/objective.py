@@ -30,6 +30,7 @@ C_S(G_T(F_T(G_S(x))) misses a bracket           C_S(G_T(F_T(G_S(x)))), see lcdvt
 ==============================================  =====================================================
 """
 
+import math
 from dataclasses import dataclass, fields
 
 import torch
@@ -207,6 +208,11 @@ def tie_size(model: DVT) -> Tensor:
     for correction in model.corrections():
         size = size + correction.square().flatten(1).sum(1)
     return size
+
+
+def odds_of_a_label(smoothing: float, classes: int) -> float:
+    """Return by how much more probable the class of a smoothed label is than any other."""
+    return math.inf if smoothing == 0 else (1 - smoothing) * classes / smoothing + 1
 
 
 def balanced_class_weights(counts: Tensor, power: float = 1.0) -> Tensor:

@@ -12,7 +12,7 @@ from lcdvt.dvt.config import DVTConfig
 from lcdvt.dvt.data import TrainingData
 from lcdvt.dvt.model import DVT
 from lcdvt.dvt.monitor import Monitor
-from lcdvt.dvt.objective import ObjectiveTerms, balanced_class_weights, objective_terms
+from lcdvt.dvt.objective import ObjectiveTerms, balanced_class_weights, objective_terms, odds_of_a_label
 from lcdvt.dvt.optimiser import FlatAdam
 from lcdvt.dvt.snapshots import Snapshots
 from lcdvt.errors import TrainingError
@@ -156,6 +156,9 @@ class _Run:
         self.phases = phases(config, len(data.names))
         self.model = DVT(config.model, len(seeds), data.widths, data.classes)
         self.model.initialise([member_generator(seed, STARTING_WEIGHTS) for seed in seeds])
+        if config.model.classifier_start == "components":
+            # where a star's latent then explains its label best, the star is at its class's component
+            self.model.start_at_components(odds_of_a_label(config.objective.label_smoothing, data.classes))
         self.model.look_at(data)
         self.model.to(data.rows.device).train()
         counts = data.label_counts().to(data.rows.device).float()

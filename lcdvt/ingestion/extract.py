@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-import pyarrow.parquet as pq
-
 from lcdvt.errors import WorkspaceError
 from lcdvt.features.config import Engine
 from lcdvt.features.extraction import extract as extract_epochs
@@ -82,7 +80,7 @@ def extract_survey(
     parts = sorted(folder.epochs.glob(PARTS))
     if not parts:
         raise WorkspaceError(f"survey {name!r} has no epochs in {folder.epochs}: ingest it again with force=True.")
-    total = pq.ParquetFile(folder.objects).metadata.num_rows
+    total = stored.count_objects()
     with locked(folder.progress):
         journal = Journal(folder.progress)
         begin_new_features(folder, journal, config)

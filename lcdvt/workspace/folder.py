@@ -1,6 +1,8 @@
 """The workspace on disk: where things lie, and how its parts are written and read."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -134,18 +136,27 @@ def read_part(path: Path, columns: list[str] | None = None, *, remedy: str = REB
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
+    with damage_is_named(path, remedy):
         if path.is_dir():
-            return pq.read_table(path, columns=columns)
+            table = pq.read_table(path, columns=columns)
+            return table.rename_columns(table.column_names)  # names that are no text are found out here
         with pq.ParquetFile(path) as file:  # half the cost of read_table, which looks for a dataset first
             known = file.schema_arrow.names
             if missing := [name for name in columns or () if name not in known]:
                 raise pa.ArrowInvalid(f"it has no column {missing[0]!r}")
             table = file.read(columns=columns)
             return table if columns is None else table.select(columns)
-    except (pa.ArrowException, OSError) as error:
-        reason = first_line(error)
-        raise WorkspaceError(f"{path} is damaged ({reason}): {remedy}.") from error
+
+
+@contextmanager
+def damage_is_named(path: Path, remedy: str = REBUILD) -> Iterator[None]:
+    """Say which file of the workspace it is that Arrow cannot read, and what to do about it."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last by columns whose names are no text
+        raise WorkspaceError(f"{path} is damaged ({first_line(error)}): {remedy}.") from error
 
 
 def ingested_surveys(workspace: Path) -> list[str]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from lcdvt.catalogs.survey import Survey
 from lcdvt.disk.parquet import open_streamed
 from lcdvt.names import DEC, LABEL, OBJECT_ID, RA, SOURCE, SURVEY_LABEL, n_epochs_column
-from lcdvt.workspace.folder import SurveyFolder
+from lcdvt.workspace.folder import SurveyFolder, damage_is_named
 
 PART: Final = "part"
 
@@ -29,7 +29,7 @@ def objects_by_part(path: Path, columns: list[str] | None = None) -> Iterator[tu
         Which of its columns, with the part's number among them; all by default.
     """
     waiting: pa.Table | None = None
-    with open_streamed(path) as file:
+    with damage_is_named(path), open_streamed(path) as file:
         for batch in file.iter_batches(columns=columns):
             table = pa.Table.from_batches([batch])
             table = table if waiting is None else pa.concat_tables([waiting, table])

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from lcdvt.catalogs.survey import Survey
 from lcdvt.catalogs.survey_toml import survey_from_file
 from lcdvt.disk.limited_text import read_json_object
-from lcdvt.errors import WorkspaceError, first_line
+from lcdvt.errors import WorkspaceError
 from lcdvt.names import LABEL, OBJECT_ID, PERIOD
 from lcdvt.workspace.folder import (
     PARTS,
-    REBUILD,
     SurveyFolder,
     cut_files,
+    damage_is_named,
     ingested_surveys,
     part_name,
     read_part,
@@ -122,13 +122,10 @@ class StoredSurvey:
 
     def count_objects(self) -> int:
         """Return how many objects there are, without reading them."""
-        import pyarrow as pa
         import pyarrow.parquet as pq
 
-        try:
+        with damage_is_named(self.folder.objects):
             return int(pq.read_metadata(self.folder.objects).num_rows)
-        except (pa.ArrowException, OSError) as error:
-            raise WorkspaceError(f"{self.folder.objects} is damaged ({first_line(error)}): {REBUILD}.") from error
 
     def feature_parts(self) -> "Iterator[FeaturePart]":
         """Yield the stars that have features and their labels, part by part: never all of them in memory."""

@@ -121,6 +121,8 @@ def test_label_by_keyboard_undo_reload_kill_and_train_again(browser, data):
         process.wait()
         given[press_on(browser, keys[1])] = classes[keys[1]]
         browser.wait_until("document.querySelector('#banner').textContent.includes('1 answer waits')")
+        # something else has written into the store: the answer that waits there does not wait for that
+        browser.evaluate("localStorage.setItem(`${Object.keys(localStorage)[0]}-damaged`, '{')")
     assert read_answers(path).by_star().keys() == given.keys() - {list(given)[-1]}
     with command(*arguments, "--port", port) as (_, address):
         look(browser, address)

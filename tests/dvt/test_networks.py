@@ -8,6 +8,7 @@ from lcdvt.dvt.config import ConvolutionConfig, ModelConfig
 from lcdvt.dvt.image_networks import MemberConvolution
 from lcdvt.dvt.model import DVT
 from lcdvt.dvt.networks import MemberLinear
+from lcdvt.dvt.objective import odds_of_a_label
 from lcdvt.errors import SettingsError
 
 
@@ -94,6 +95,29 @@ def test_a_members_start_does_not_depend_on_its_neighbours() -> None:
     beside.initialise(generators(3))
     for name, tensor in alone.state_dict().items():
         torch.testing.assert_close(tensor[0], beside.state_dict()[name][1], rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("heads", ["tied", "independent"])
+@pytest.mark.parametrize("scaled", [True, False])
+def test_a_classifier_that_starts_at_the_components_gives_each_the_smoothed_label(heads, scaled) -> None:
+    """So that the latent which explains a label best is the one that the mixture wants."""
+    config = ModelConfig(heads=heads, component_distance=5.0, component_sigma=1.0, scaled_latent=scaled)
+    model = DVT(config, members=2, widths=(4, 4), classes=3)
+    model.initialise([torch.Generator().manual_seed(seed) for seed in (0, 1)])
+    model.start_at_components(odds_of_a_label(0.12, 3))
+    at_components = 5.0 * torch.eye(3, config.latent).expand(2, 2, 3, config.latent)
+    said = model.classify(at_components, slice(0, 2)).softmax(-1)
+    torch.testing.assert_close(said, torch.full((3, 3), 0.04).fill_diagonal_(0.92).expand(2, 2, 3, 3))
+
+
+def test_without_smoothing_a_classifier_starts_as_sure_as_the_mixture() -> None:
+    config = ModelConfig(component_distance=3.0, component_sigma=1.0)
+    model = DVT(config, members=1, widths=(4,), classes=3)
+    model.start_at_components(odds_of_a_label(0.0, 3))
+    z = torch.tensor([1.2, 0.3, -0.4, *[0.5] * (config.latent - 3)])
+    components = 3.0 * torch.eye(3, config.latent)
+    posterior = (-0.5 * (z - components).square().sum(-1)).softmax(-1)
+    torch.testing.assert_close(model.classify(z.view(1, 1, 1, -1), slice(0, 1)).softmax(-1).flatten(), posterior)
 
 
 def test_selected_members_keep_their_weights() -> None:

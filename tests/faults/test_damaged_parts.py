@@ -63,6 +63,26 @@ def test_a_damaged_part_is_rebuilt_and_the_others_are_not_touched(raw, workspace
     assert lcdvt.ingest(raw, jobs=1, repair=True).repaired == []
 
 
+@pytest.mark.parametrize(
+    ("place", "column", "look"),
+    [
+        ("features/part-00000.parquet", b"Std_R", lambda stored: stored.features()),
+        ("objects.parquet", b"label", lambda stored: stored.objects()),
+        ("objects.parquet", b"label", lambda stored: list(stored.feature_parts())),
+        ("epochs/part-00000.parquet", b"band", lambda stored: list(stored.iter_epochs())),
+        ("epochs/part-00000.parquet", b"band", lambda stored: lcdvt.extract(stored.name, FEATURES, jobs=1)),
+    ],
+)
+def test_a_column_whose_name_is_no_text_is_damage_like_any_other(raw, workspace, place, column, look):
+    lcdvt.ingest(raw, jobs=1, features=FEATURES)
+    path = workspace / "eros" / place
+    content = path.read_bytes()
+    assert column in content
+    path.write_bytes(content.replace(column, b"\x80" * len(column)))
+    with pytest.raises(WorkspaceError, match=rf"{path.name}.* is damaged|{path.parent.name} is damaged"):
+        look(lcdvt.open_survey("eros"))
+
+
 def test_a_cut_part_is_named_when_the_survey_is_opened(raw, workspace):
     lcdvt.ingest(raw, jobs=1, features=FEATURES)
     part = sorted((workspace / "eros" / "features").iterdir())[1]

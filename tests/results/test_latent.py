@@ -9,8 +9,7 @@ import pytest
 import lcdvt
 from lcdvt.dataset.dataset import SurveyData
 from lcdvt.errors import LcdvtError
-from lcdvt.figures.latent_map import NO_LABEL
-from lcdvt.results.latent import latent_points, plane, plot_latent, sample_survey
+from lcdvt.results.latent import latent_means, latent_points, plane, plot_latent, sample_survey
 from lcdvt.results.saved import load_run
 
 
@@ -38,15 +37,34 @@ def test_the_plane_is_an_orthogonal_projection_with_the_components_on_a_polygon(
         np.testing.assert_allclose(neighbours, neighbours[0])
 
 
-def test_labelled_source_stars_lie_nearest_to_their_own_component(result):
-    saved = load_run(result.folder)
-    points = latent_points(saved, stars_of(result, "old"))
-    classes = list(saved.description.classes)
-    corners = saved.config.model.component_distance * plane(len(classes), saved.config.model.latent)[: len(classes)]
-    nearest = np.linalg.norm(points.places[:, None] - corners, axis=-1).argmin(axis=1)
-    known = points.class_names != NO_LABEL
-    right = np.array(classes, dtype=object)[nearest[known]] == points.class_names[known]
-    assert right.mean() > 0.7
+def nearest_component(saved, stars: SurveyData) -> np.ndarray:
+    """Return the class of the component that is nearest in the latent itself, not on the plane."""
+    number = saved.description.surveys.index(stars.name)
+    scaled, _ = saved.scaled(stars.features, number)
+    classes = np.array(saved.description.classes, dtype=object)
+    return classes[latent_means(saved, scaled, number)[:, : len(classes)].argmax(axis=1)]
+
+
+def test_labelled_source_stars_of_every_class_lie_nearest_to_their_own_component(result):
+    saved, stars = load_run(result.folder), stars_of(result, "old")
+    nearest, labels = nearest_component(saved, stars), stars.labels.reindex(stars.features["object_id"]).to_numpy()
+    for name in saved.description.classes:
+        assert (nearest[labels == name] == name).mean() > 0.8, name
+
+
+def test_a_target_stars_class_is_that_of_the_nearest_component(result):
+    predicted = result.predictions()["predicted"].to_numpy()
+    assert (nearest_component(load_run(result.folder), stars_of(result, "new")) == predicted).mean() > 0.95
+
+
+def test_stars_lie_at_the_components_not_beyond_them(result):
+    """By the distance from the component that is nearest, which sampled stars would have at √J σ."""
+    saved, stars = load_run(result.folder), stars_of(result, "old")
+    model = saved.config.model
+    means = latent_means(saved, saved.scaled(stars.features, 0)[0], 0)
+    corners = model.component_distance * np.eye(len(saved.description.classes), model.latent)
+    distance = np.linalg.norm(means[:, None] - corners, axis=-1).min(axis=1)
+    assert np.median(distance) < np.sqrt(model.latent) * model.component_sigma
 
 
 def test_target_stars_have_the_class_the_run_predicted(result):

@@ -25,6 +25,7 @@ class App {
     this.bar = document.getElementById("bar");
     this.banner = document.getElementById("banner");
     this.stars = new Map();
+    this.drafts = new Map(); // notes by star: written by a person, so that none is forgotten when its star is
     this.maps = null;
     this.place = null; // in the table's order, where a star was opened from the table
     this.page = null;

@@ -42,11 +42,22 @@ export class Outbox {
 
   // The records that wait in the store, the oldest first; none where the browser has no store.
   stored() {
+    let names = [];
     try {
-      const names = Object.keys(localStorage).filter(name => name.startsWith(this.prefix));
-      return names.map(name => JSON.parse(localStorage.getItem(name))).sort((a, b) => a.pressed - b.pressed);
+      names = Object.keys(localStorage).filter(name => name.startsWith(this.prefix));
     } catch {
       return [];
+    }
+    return names.map(name => this.read(name)).filter(Boolean).sort((a, b) => a.pressed - b.pressed);
+  }
+
+  // One record of the store, or nothing where it is damaged: the others must not wait for it.
+  read(name) {
+    try {
+      const record = JSON.parse(localStorage.getItem(name));
+      return record.body.key && record.path ? record : null;
+    } catch {
+      return null;
     }
   }
 

@@ -93,7 +93,7 @@ export class StarPage {
       return this.answerButton(name, key, h("b", {}, name), share, percent);
     });
     const pair = h("div", { class: "pair" }, this.answerButton("OTHER", "o", h("b", {}, "other")), this.answerButton(null, "u", h("b", {}, "unsure")));
-    this.note = h("input", { type: "text", class: "note", maxlength: 500, placeholder: "note (n)", "aria-label": "note", value: star.draft ?? star.answer?.note ?? "" });
+    this.note = h("input", { type: "text", class: "note", maxlength: 500, placeholder: "note (n)", "aria-label": "note", value: app.drafts.get(star.id) ?? star.answer?.note ?? "" });
     this.note.addEventListener("change", () => this.noted());
     this.status = h("p", { class: "small saved", id: "status" }, star.answer ? this.answerText(star.answer) : "");
     const facts = h("dl", { class: "facts" });
@@ -125,7 +125,7 @@ export class StarPage {
   // A note goes with the answer: it is saved with the next one, or at once where the star is answered already.
   noted() {
     const { answer } = this.star;
-    this.star.draft = this.note.value;
+    this.app.drafts.set(this.star.id, this.note.value);
     if (answer && this.note.value.trim() !== (answer.note || "")) this.app.answer(answer.label, answer.confidence === "likely", true);
     else if (!answer) this.status.textContent = this.note.value.trim() ? "The note will be saved with your answer." : "";
   }
