@@ -16,8 +16,9 @@ and get the same class. With means over all rows of the batch that have a replic
 
     S      = ½ |m − m'|² / σ² + ½ Σ_k (p_k − p'_k) (log p_k − log p'_k)   p = softmax C(m), p' = softmax C(m')
 
-The first part is KL(N(m, σ² I) ‖ N(m', σ² I)), the second the mean of KL(p ‖ p') and KL(p' ‖ p). What is hidden from the
-encoder, and the noise it gets, are the same for both: only the epochs differ. The decoder does not see the replicate.
+The first part is KL(N(m, σ² I) ‖ N(m', σ² I)), the second the mean of KL(p ‖ p') and KL(p' ‖ p). What is hidden from
+the encoder, and the noise it gets, are the same for both: only the epochs differ. The decoder does not see the
+replicate.
 
 What the paper prints and what is used here:
 

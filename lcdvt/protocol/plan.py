@@ -164,8 +164,8 @@ class TransferOptions(RunOptions):
         teaching = replace(config.teaching, **asked)
         if teaching.replicates == 0 and config.objective.consistency_weight > 0:
             raise SettingsError(
-                f"replicates=0: preset {self.preset_name} has an objective.consistency_weight, which compares stars with "
-                "their replicates; ask for at least one, or set it to 0."
+                f"replicates=0: preset {self.preset_name} has an objective.consistency_weight, which compares stars "
+                "with their replicates; ask for at least one, or set it to 0."
             )
         return replace(config, teaching=teaching)
 
