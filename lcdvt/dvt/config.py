@@ -304,6 +304,11 @@ class DVTConfig:
     training: TrainingConfig = field(default_factory=TrainingConfig)
     teaching: TeachingConfig | None = None
 
+    @property
+    def replicates(self) -> int:
+        """How often a transfer thins each light curve: as its teachers want it, else once if the objective needs it."""
+        return self.teaching.replicates if self.teaching else int(self.objective.consistency_weight > 0)
+
 
 _ROBUST = DVTConfig(
     model=ModelConfig(shared=(64, 64), specific=(64,), component_distance=5.0, component_sigma=1.0, scaled_latent=True),

@@ -140,7 +140,7 @@ def train(
     if config.objective.consistency_weight > 0 and data.again is None:
         raise TrainingError(
             f"objective.consistency_weight = {config.objective.consistency_weight}, but the objects have no replicates "
-            "here: set it to 0, or transfer with teaching.replicates of at least 1."
+            "here, only in a transfer: set it to 0."
         )
     return _Run(config, data, seeds, progress, on_checkpoint).run(resume)
 
