@@ -11,7 +11,7 @@ from torch import distributions
 
 from lcdvt.dataset.dataset import SurveyRows
 from lcdvt.dvt.batch_stream import BatchStream
-from lcdvt.dvt.config import DVTConfig, EyesConfig, ModelConfig, ObjectiveConfig
+from lcdvt.dvt.config import DVTConfig, EyesConfig, ModelConfig, ObjectiveConfig, TeachingConfig, preset
 from lcdvt.dvt.data import TrainingData
 from lcdvt.dvt.model import DVT
 from lcdvt.dvt.objective import Batch, objective_terms
@@ -218,6 +218,14 @@ def test_the_same_seed_gives_the_same_and_a_resumed_run_ends_the_same() -> None:
         weights = other.model.state_dict()
         assert all(torch.equal(tensor, weights[key]) for key, tensor in whole.model.state_dict().items())
     assert whole.history_table()["consistency"].gt(0).all()
+
+
+def test_a_transfer_makes_replicates_where_teachers_or_the_objective_need_them() -> None:
+    assert preset("tied").replicates == 0
+    assert with_weight(1.0).replicates == 1
+    teaching = TeachingConfig(replicates=2)
+    assert replace(with_weight(1.0), teaching=teaching).replicates == 2
+    assert replace(preset("tied"), teaching=teaching).replicates == 2
 
 
 def test_what_cannot_be_consistent_is_refused() -> None:
