@@ -78,16 +78,21 @@ def test_the_term_against_a_row_by_row_computation() -> None:
     assert found[1, 1] == 0 < found[0].min()
 
 
-def test_eyes_and_a_network_without_decoder_are_consistent_too() -> None:
-    model = small_model(eyes=EyesConfig(thresholds=2))
+def test_the_compiled_and_the_plain_way_with_and_without_a_decoder_agree() -> None:
+    """In double precision the encoder's eyes take the way that other devices take."""
+    model = small_model(eyes=EyesConfig(thresholds=2, half_width=2.0))
     assert model.networks.eyes is not None
     model.networks.eyes.height.fill_(1.0)
-    batch = replace(small_batch(), encoder_noise=None, shown=None)
+    batch = replace(small_batch(), encoder_noise=None)
     whole = consistency(model, batch)
-    encoder_alone = objective_terms(
-        model, batch, ObjectiveConfig(generative=False, consistency_weight=3.0), slice(0, 2)
-    )[0].consistency
+    encoder_alone = consistency(model, batch, generative=False)
+    model.double()
+    in_double = {
+        name: tensor.double() for name, tensor in vars(batch).items() if name in ("x", "again", "has_again", "shown")
+    }
+    plain = consistency(model, replace(batch, **in_double), generative=False)
     torch.testing.assert_close(whole, encoder_alone)
+    torch.testing.assert_close(plain.float(), whole, rtol=1e-4, atol=1e-5)
     assert (whole > 0).all()
 
 
