@@ -94,7 +94,7 @@ VARIANTS = {
     "no teaching (tied)": Variant(TIED),
     "no teaching, no eyes": Variant(replace(TIED, model=replace(TIED.model, eyes=None))),
     "no teaching, independent heads": Variant(replace(TIED, model=replace(TIED.model, heads="independent"))),
-    "no teaching, star and replicate alike (weight 100)": _objective(TIED, consistency_weight=100.0),
+    "no teaching, replicates alike (weight 100)": _objective(TIED, consistency_weight=100.0),
     "no teaching, estimated class prior": Variant(
         replace(TIED, objective=replace(TIED.objective, class_prior="estimated"))
     ),
