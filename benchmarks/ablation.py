@@ -1,4 +1,4 @@
-"""What each idea of the default transfer is worth: one thing changed at a time, on the real pairs.
+"""What each idea of the default transfer is worth: left out, or alone, on the real pairs.
 
     python benchmarks/ablation.py --data DIR --json ablation.json [--draws 3] [--only ps1] [--changed replicates,eyes]
     python benchmarks/ablation.py --cells 'eros1→catalina@1%,sdss_s82→ps1_s82@5%' --draws 3 --members 3
@@ -30,7 +30,7 @@ from lcdvt.dataset.dataset import SurveyRows
 from lcdvt.dataset.draws import LabelBudget
 from lcdvt.dataset.scaling import ScalingMethod
 from lcdvt.disk.atomic import write_atomically, write_text
-from lcdvt.dvt.config import DVTConfig, TeachingConfig, preset
+from lcdvt.dvt.config import DVTConfig, EyesConfig, TeachingConfig, preset
 from lcdvt.dvt.ensemble import predict
 from lcdvt.evaluate import score
 from lcdvt.features.spec import DEFAULT_FEATURES, FEATURE_SETS
@@ -44,7 +44,7 @@ from lcdvt.protocol.teaching import Lesson, teach
 from lcdvt.workspace.survey import open_survey
 
 FIRST_SEED = 100
-TAUGHT, TIED = preset("taught"), preset("tied")
+TAUGHT, TIED, ROBUST = preset("taught"), preset("tied"), preset("robust")
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,10 @@ def _training(base: DVTConfig, **changes: object) -> Variant:
     return Variant(replace(base, training=replace(base.training, **changes)))  # type: ignore[arg-type]
 
 
+def _model(base: DVTConfig, **changes: object) -> Variant:
+    return Variant(replace(base, model=replace(base.model, **changes)))  # type: ignore[arg-type]
+
+
 def _objective(base: DVTConfig, **changes: object) -> Variant:
     return Variant(replace(base, objective=replace(base.objective, **changes)))  # type: ignore[arg-type]
 
@@ -79,21 +83,19 @@ VARIANTS = {
     "doubtful labels left out": _teaching(doubtful_labels="leave-out"),
     "two replicates": _teaching(replicates=2),
     "as sure as it is, no temperature": _teaching(softened=False),
-    "taught, no eyes": Variant(replace(TAUGHT, model=replace(TAUGHT.model, eyes=None))),
+    "taught, no eyes": _model(TAUGHT, eyes=None),
     "taught, no hidden features": _training(TAUGHT, hidden_features=0.0),
     "taught, learning rate stays": _training(TAUGHT, final_learning_rate=1.0, schedule="linear"),
     "taught, no label smoothing": _objective(TAUGHT, label_smoothing=0.0),
-    "taught, classifier starts at random": Variant(
-        replace(TAUGHT, model=replace(TAUGHT.model, classifier_start="random"))
-    ),
+    "taught, classifier starts at random": _model(TAUGHT, classifier_start="random"),
     "taught, star and replicate alike (weight 10)": _objective(TAUGHT, consistency_weight=10.0),
     "taught, star and replicate alike (weight 100)": _objective(TAUGHT, consistency_weight=100.0),
     "taught, star and replicate alike (weight 1000)": _objective(TAUGHT, consistency_weight=1000.0),
     "taught, each class weighs the same": _objective(TAUGHT, balance=1.0),
     "taught, classification weight 100": _objective(TAUGHT, classification_weight=100.0),
     "no teaching (tied)": Variant(TIED),
-    "no teaching, no eyes": Variant(replace(TIED, model=replace(TIED.model, eyes=None))),
-    "no teaching, independent heads": Variant(replace(TIED, model=replace(TIED.model, heads="independent"))),
+    "no teaching, no eyes": _model(TIED, eyes=None),
+    "no teaching, independent heads": _model(TIED, heads="independent"),
     "no teaching, replicates alike (weight 100)": _objective(TIED, consistency_weight=100.0),
     "no teaching, estimated class prior": Variant(
         replace(TIED, objective=replace(TIED.objective, class_prior="estimated"))
@@ -111,9 +113,17 @@ VARIANTS = {
     "no student without the source": _teaching(target_only_student=False),
     "student without the source counts three times": _teaching(target_only_weight=3.0),
     "80 % of the guesses learned from": _teaching(confident_share=0.8),
-    "taught, independent heads": Variant(replace(TAUGHT, model=replace(TAUGHT.model, heads="independent"))),
+    "taught, independent heads": _model(TAUGHT, heads="independent"),
     "taught, 300 steps": Variant(replace(TAUGHT, training=replace(TAUGHT.training, steps=300))),
     "taught, 1000 steps": Variant(replace(TAUGHT, training=replace(TAUGHT.training, steps=1000))),
+    "no idea (robust)": Variant(ROBUST),
+    "tied heads alone": _model(ROBUST, heads="tied"),
+    "eyes alone": _model(_training(ROBUST, input_noise=0.0).config, eyes=EyesConfig()),
+    "classifier's start alone": _model(ROBUST, classifier_start="components"),
+    # a label weighs 100 there, a tenth of what it weighs in the default
+    "star and replicate alike alone (weight 10)": _objective(ROBUST, consistency_weight=10.0),
+    "teaching alone, no replicates": Variant(replace(ROBUST, teaching=TeachingConfig(replicates=0))),
+    "teaching alone": Variant(replace(ROBUST, teaching=TeachingConfig())),
 }
 
 
