@@ -10,7 +10,7 @@ import pytest
 
 import lcdvt
 
-QUICK = {"members": 2, "repeats": 1, "steps": 30, "preset": "tied", "rows": []}
+QUICK = {"members": 2, "repeats": 1, "steps": 30, "preset": "tied", "rows": [], "jobs": 1}
 FLIPPED = 10
 
 

@@ -24,7 +24,7 @@ from lcdvt.reports.write import report
 from lcdvt.results.draw_record import read_draws
 
 RIVALS = ["forest-target", "svm-target"]
-QUICK = {"members": 2, "steps": 20, "rows": RIVALS}
+QUICK = {"members": 2, "steps": 20, "rows": RIVALS, "jobs": 1}
 FIGURES = ("reliability diagram", "map of the latent space", "amplitude against period", "light curve of")
 
 
@@ -207,7 +207,7 @@ def test_a_run_without_scores_says_so(copied, tmp_path):
 
 
 def test_a_run_of_one_survey_is_reported(copied, tmp_path):
-    lcdvt.train("old", data=copied, name="alone", members=1, repeats=2, steps=5, rows=["svm-target"])
+    lcdvt.train("old", data=copied, name="alone", members=1, repeats=2, steps=5, rows=["svm-target"], jobs=1)
     page = Page(report("alone", tmp_path / "r.html", data=copied).path)
     assert page.texts("h1") == ["lcdvt report: old"]
     said = page.texts("p", class_="missing")  # so short a training may leave a class out

@@ -13,8 +13,14 @@ from lcdvt.results.comparison import compare
 from lcdvt.tables.formats import FORMATS
 from lcdvt.tables.table import MACRO
 
-QUICK = {"preset": "tied", "members": 1, "repeats": 2, "steps": 5, "rows": ["forest-target", "forest-upper-bound"]}
-
+QUICK = {
+    "preset": "tied",
+    "members": 1,
+    "repeats": 2,
+    "steps": 5,
+    "rows": ["forest-target", "forest-upper-bound"],
+    "jobs": 1,
+}
 ROWS = ["gmm-transfer", "forest-target", "forest-upper-bound"]
 
 
