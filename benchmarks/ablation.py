@@ -244,7 +244,8 @@ def main() -> None:
     variants = {
         name: each for name, each in VARIANTS.items() if name == DEFAULT or any(part in name for part in wanted)
     }
-    work = list(plan(workspace, arguments, variants))
+    # the first draw of every table first: what is there of an unfinished run then tells something of each
+    work = sorted(plan(workspace, arguments, variants), key=lambda each: each[2].seed)
     results = []
     for done, result in enumerate(run_batches(partial(score_draw, folder), work, Workers(arguments.jobs)), start=1):
         results.append(result)
