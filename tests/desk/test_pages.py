@@ -220,7 +220,7 @@ def test_two_hundred_thousand_epochs_are_drawn(browser, desk):
           const t = Array.from({ length: 200000 }, (_, i) => 50000 + i / 100);
           const band = { band: 'g', colour: '#008899', t, m: t.map(Math.sin), e: t.map(() => 0.1) };
           const star = { id: 'dense', bands: [band], limits: [], period: 6.28, ra: null, dec: null };
-          const page = new StarPage({ desk: { classes: [], queue: [] }, maps: null }, star);
+          const page = new StarPage({ desk: { classes: [], queue: [] }, maps: null, drafts: new Map() }, star);
           document.querySelector('main').replaceChildren(page.element);
           page.paint();
           return page.baseline;
