@@ -281,7 +281,7 @@ def main() -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     console = Console()
     record: dict[str, Any] = {}
-    for text in arguments.pair or ["catalina:eros1", "catalina+sdss_s82:ps1_s82", "ps1_s82:sdss_s82"]:
+    for text in arguments.pair or ["catalina:eros1", "catalina+sdss_s82:ps1_s82"]:
         names, target = text.split(":")
         pair = (tuple(names.split("+")), target)
         tables: dict[str, dict[str, dict[int, list[float]]]] = {}
