@@ -88,8 +88,13 @@ class BatchStream:
         observed = None
         if self.data.observed is not None:
             observed = self.data.observed.index_select(0, chosen).view_as(x)
+        again = has_again = None
+        if self.data.again is not None and self.data.has_again is not None:
+            again = self.data.again.index_select(0, chosen).view_as(x)
+            has_again = self.data.has_again.index_select(0, chosen).view(rows.shape)
         if block.shifts is not None:
             x = self._shifted(x, block.shifts[:, place])
+            again = None if again is None else self._shifted(again, block.shifts[:, place])
         return Batch(
             x=x,
             observed=observed,
@@ -98,6 +103,8 @@ class BatchStream:
             shown=None if block.shown is None else block.shown[:, place],
             latent_noise=block.latent_noise[:, place],
             gumbel_noise=None if block.gumbel_noise is None else block.gumbel_noise[:, place],
+            again=again,
+            has_again=has_again,
         )
 
     def _draw_block(self, number: int) -> _Block:

@@ -4,6 +4,7 @@ The paper's Table 1 calls the weight of the unlabelled term λ where the text ca
 the learning rate where the text uses it for the weight of the source's task; here each has one name.
 """
 
+import math
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Literal, get_args
@@ -138,6 +139,9 @@ class ObjectiveConfig:
         Share of a label that is spread over all classes in the classification term: labels may be wrong.
     tie_penalty
         Weight of the squared size of the corrections of tied layers.
+    consistency_weight
+        κ: how much it costs if a star and its replicate (its thinned light curve, see `lcdvt.ingestion.replicates`) lie
+        apart in the latent space or get different classes, labelled or not. With 0 replicates are for teachers alone.
     generative
         Whether objects are explained as well as classified. Without it only encoder and classifier are left,
         without sampling and without unlabelled objects: the network the paper compares DVT with on digits.
@@ -153,6 +157,7 @@ class ObjectiveConfig:
     balance: float = 1.0
     label_smoothing: float = 0.0
     tie_penalty: float = 10.0
+    consistency_weight: float = 0.0
     generative: bool = True
 
     def __post_init__(self) -> None:
@@ -161,6 +166,8 @@ class ObjectiveConfig:
                 raise SettingsError(f"objective.{name} = {getattr(self, name)}: give a value between 0 and 1.")
         if self.temperature <= 0:
             raise SettingsError(f"objective.temperature = {self.temperature}: give a value above 0.")
+        if not 0 <= self.consistency_weight < math.inf:
+            raise SettingsError(f"objective.consistency_weight = {self.consistency_weight}: give 0 (none) or more.")
 
 
 @dataclass(frozen=True)
@@ -296,6 +303,11 @@ class DVTConfig:
     objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
     teaching: TeachingConfig | None = None
+
+    @property
+    def replicates(self) -> int:
+        """How often a transfer thins each light curve: as its teachers want it, else once if the objective needs it."""
+        return self.teaching.replicates if self.teaching else int(self.objective.consistency_weight > 0)
 
 
 _ROBUST = DVTConfig(

@@ -5,10 +5,11 @@ Members may see the same objects with the same labels, the same objects with lab
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from lcdvt.dataset.dataset import UNLABELLED, SurveyRows
@@ -35,6 +36,10 @@ class TrainingData:
         Their classes, in the same order.
     unlabelled
         Row numbers of each member's unlabelled objects.
+    again
+        Like `rows`: the first replicate of each object, zeros where it has none; None where no replicates were wanted.
+    has_again
+        (all rows,): 1 for objects with a replicate, 0 for the others.
     """
 
     names: tuple[str, ...]
@@ -45,6 +50,8 @@ class TrainingData:
     labels: list[list[Tensor]]
     label_classes: list[list[Tensor]]
     unlabelled: list[list[Tensor]]
+    again: Tensor | None = None
+    has_again: Tensor | None = None
 
     @property
     def members(self) -> int:
@@ -53,24 +60,46 @@ class TrainingData:
 
     @classmethod
     def from_surveys(
-        cls, surveys: Sequence[SurveyRows], classes: Sequence[str], members: int, device: torch.device | str = "cpu"
+        cls,
+        surveys: Sequence[SurveyRows],
+        classes: Sequence[str],
+        members: int,
+        device: torch.device | str = "cpu",
+        *,
+        replicates: bool = False,
     ) -> "TrainingData":
-        """Check the surveys' rows and lay them out for `members` members."""
+        """Check the surveys' rows and lay them out for `members` members.
+
+        Parameters
+        ----------
+        surveys
+            Source first and target last.
+        classes
+            Their names.
+        members
+            How many models are trained.
+        device
+            Where the rows are kept.
+        replicates
+            Whether a replicate of each object is kept too, where it has one: an objective with a `consistency_weight`
+            needs it.
+        """
         if len(classes) < 2:
             raise DatasetError(f"{len(classes)} class is not enough to classify: give labels of at least two classes.")
         widths = tuple(survey.x.shape[-1] for survey in surveys)
         widest = max(widths)
-        pieces, masks, offset = [], [], 0
+        pieces, masks, again, offset = [], [], [], 0
         labels: list[list[Tensor]] = [[] for _ in range(members)]
         label_classes: list[list[Tensor]] = [[] for _ in range(members)]
         unlabelled: list[list[Tensor]] = [[] for _ in range(members)]
         for survey in surveys:
             _check(survey, classes, members)
             objects = survey.x.shape[-2]
-            flat = np.asarray(survey.x, dtype=np.float32).reshape(-1, survey.x.shape[-1])
-            padded = np.pad(flat, ((0, 0), (0, widest - flat.shape[1])), constant_values=np.nan)
+            padded = _padded(survey.x, widest)
             masks.append(~np.isnan(padded))
             pieces.append(np.nan_to_num(padded, nan=0.0))
+            if replicates:
+                again.append(_padded(_first_replicate(survey), widest))
             for member in range(members):
                 y = survey.y if survey.y.ndim == 1 else survey.y[member]
                 start = offset + (member * objects if survey.x.ndim == 3 else 0)
@@ -78,19 +107,43 @@ class TrainingData:
                 labels[member].append(torch.from_numpy(known + start))
                 label_classes[member].append(torch.from_numpy(y[known].astype(np.int64)))
                 unlabelled[member].append(torch.from_numpy(np.flatnonzero(y == UNLABELLED) + start))
-            offset += len(flat)
+            offset += len(padded)
         _check_classes(label_classes, classes)
         mask = np.concatenate(masks)
         observed = None if mask.all() else torch.from_numpy(mask.astype(np.float32)).to(device)
         rows = torch.from_numpy(np.concatenate(pieces)).to(device)
         names = tuple(survey.name for survey in surveys)
-        return cls(names, widths, len(classes), rows, observed, labels, label_classes, unlabelled)
+        data = cls(names, widths, len(classes), rows, observed, labels, label_classes, unlabelled)
+        if not replicates:
+            return data
+        second = np.concatenate(again)
+        exists = torch.from_numpy((~np.isnan(second)).any(axis=1).astype(np.float32))
+        values = torch.from_numpy(np.nan_to_num(second, nan=0.0))
+        return replace(data, again=values.to(device), has_again=exists.to(device))
 
     def label_counts(self) -> Tensor:
         """Return how many labels each class has, (members, surveys, K)."""
         return torch.stack(
             [torch.stack([torch.bincount(y, minlength=self.classes) for y in member]) for member in self.label_classes]
         )
+
+
+def _padded(x: NDArray[np.floating], widest: int) -> NDArray[np.float32]:
+    """Return the rows of all members below each other, as wide as those of the widest survey."""
+    flat = np.asarray(x, dtype=np.float32).reshape(-1, x.shape[-1])
+    return np.pad(flat, ((0, 0), (0, widest - flat.shape[1])), constant_values=np.nan)
+
+
+def _first_replicate(survey: SurveyRows) -> NDArray[np.floating]:
+    """Return one replicate of each object, nothing but NaN where it has none."""
+    if survey.replicates is None or not len(survey.replicates):
+        return np.full(survey.x.shape, np.nan)
+    if survey.replicates.shape[1:] != survey.x.shape:
+        raise DatasetError(
+            f"{survey.name}: objects are {survey.x.shape} and their replicates {survey.replicates.shape[1:]}; "
+            "give each object a row in every replicate, of NaN where it has none."
+        )
+    return survey.replicates[0]
 
 
 def _check(survey: SurveyRows, classes: Sequence[str], members: int) -> None:

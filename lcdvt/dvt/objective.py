@@ -6,10 +6,19 @@ Minimised for each member, with means over the rows of a batch::
     KL_k   = ½ Σ_j [ log σ² − v_j + (exp v_j + (m_j − μ_kj)²) / σ² − 1 ]
     L_sup  = −log p(x|z) + KL_y
     L_un   = −log p(x|z) + Σ_k w_k KL_k + Σ_k q_k (log q_k − log π_k)     q = softmax C(z)
-    J_d    = (1 − γ) L_sup + γ L_un + ρ (−log q_y)                        for survey d
+    J_d    = (1 − γ) L_sup + γ L_un + ρ (−log q_y) + κ S                  for survey d
     J      = η J_source + (1 − η) J_target + tie penalty
 
 where w is a straight-through Gumbel sample of q (the paper) or q itself (the exact sum over y).
+
+S is not in the paper: a star and its replicate x' (the same light curve with fewer epochs) should lie at the same place
+and get the same class. With means over all rows of the batch that have a replicate, labelled or not::
+
+    S      = ½ |m − m'|² / σ² + ½ Σ_k (p_k − p'_k) (log p_k − log p'_k)   p = softmax C(m), p' = softmax C(m')
+
+The first part is KL(N(m, σ² I) ‖ N(m', σ² I)), the second the mean of KL(p ‖ p') and KL(p' ‖ p). What is hidden from
+the encoder, and the noise it gets, are the same for both: only the epochs differ. The decoder does not see the
+replicate.
 
 What the paper prints and what is used here:
 
@@ -62,6 +71,10 @@ class Batch:
         (members, surveys, K, unlabelled rows); None for the exact sum over y.
     shown
         Like `x`, 0 where a feature is hidden from the encoder; None hides nothing.
+    again
+        Like `x`, a replicate of each row's object; None where the objective does not ask for it.
+    has_again
+        (members, surveys, rows): 1 where a row has a replicate, 0 where not.
     """
 
     x: Tensor
@@ -71,6 +84,8 @@ class Batch:
     latent_noise: Tensor
     gumbel_noise: Tensor | None
     shown: Tensor | None = None
+    again: Tensor | None = None
+    has_again: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -91,6 +106,8 @@ class ObjectiveTerms:
         −log q(y|z), eq. loss_j_alpha.
     tie
         Squared size of the corrections of tied layers.
+    consistency
+        S, how far a star and its replicate are apart; None where the objective does not ask for it.
     """
 
     reconstruction_labelled: Tensor
@@ -100,13 +117,15 @@ class ObjectiveTerms:
     component_unlabelled: Tensor
     class_prior: Tensor
     tie: Tensor
+    consistency: Tensor | None = None
 
     def per_survey(self, config: ObjectiveConfig) -> Tensor:
         """Return J_d of eq. loss_j_alpha, (members, surveys)."""
         gamma = config.unlabelled_weight
         labelled = self.reconstruction_labelled + self.component_labelled
         unlabelled = self.reconstruction_unlabelled + self.component_unlabelled + self.class_prior
-        return (1 - gamma) * labelled + gamma * unlabelled + config.classification_weight * self.classification
+        tasks = (1 - gamma) * labelled + gamma * unlabelled + config.classification_weight * self.classification
+        return tasks if self.consistency is None else tasks + config.consistency_weight * self.consistency
 
     def total(self, config: ObjectiveConfig) -> Tensor:
         """Return J of eq. loss_j_alpha_transfer, (members,)."""
@@ -119,7 +138,8 @@ class ObjectiveTerms:
 
     def as_columns(self) -> dict[str, Tensor]:
         """Return the terms by name, for the history."""
-        return {field.name: getattr(self, field.name).detach() for field in fields(self)}
+        terms = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: term.detach() for name, term in terms.items() if term is not None}
 
 
 def survey_weights(config: ObjectiveConfig, surveys: int) -> list[float]:
@@ -150,7 +170,7 @@ def objective_terms(
     labelled = batch.y.shape[-1]
     if not config.generative:
         return _classification_alone(model, batch, config, surveys, class_weights)
-    encoded = model.networks.encode(_seen(batch), surveys, batch.shown)
+    encoded = model.networks.encode(_seen(batch, batch.x), surveys, batch.shown)
     z, divergence = sample_latent(encoded, batch.latent_noise, model.classes, model.config)
     reconstruction = reconstruction_cost(model.config, model.decode(z, surveys), batch.x, batch.observed, labelled)
     # Classes before rows from here on: rows are many, classes few, and the last axis is the fast one.
@@ -172,6 +192,7 @@ def objective_terms(
         component_unlabelled=mean_or_zero((component * divergence[..., labelled:]).sum(-2)),
         class_prior=mean_or_zero((q * (log_q_unlabelled - log_prior)).sum(-2)),
         tie=tie_size(model),
+        consistency=_consistency(model, batch, config, encoded.chunk(2, dim=-1)[0], surveys),
     )
     return terms, q.detach()
 
@@ -185,20 +206,33 @@ def _classification_cost(log_q: Tensor, y: Tensor, smoothing: float, class_weigh
     return row_cost.mean(-1)
 
 
-def _seen(batch: Batch) -> Tensor:
-    """Return the features as the encoder gets them, apart from those that are hidden."""
-    return batch.x if batch.encoder_noise is None else batch.x + batch.encoder_noise
+def _seen(batch: Batch, x: Tensor) -> Tensor:
+    """Return features of the batch's objects as the encoder gets them, apart from those that are hidden."""
+    return x if batch.encoder_noise is None else x + batch.encoder_noise
+
+
+def _consistency(model: DVT, batch: Batch, config: ObjectiveConfig, mean: Tensor, surveys: slice) -> Tensor | None:
+    """Return S of the rows that have a replicate, (members, surveys); zero where none has."""
+    if config.consistency_weight == 0 or batch.again is None or batch.has_again is None:
+        return None
+    encoded = model.networks.encode(_seen(batch, batch.again), surveys, batch.shown)
+    mean_again, _ = encoded.chunk(2, dim=-1)
+    place = (mean - mean_again).square().sum(-1) / (2 * model.config.component_sigma**2)
+    log_p, log_p_again = (model.class_columns(each, surveys).log_softmax(dim=-2) for each in (mean, mean_again))
+    classes = ((log_p.exp() - log_p_again.exp()) * (log_p - log_p_again)).sum(-2) / 2
+    return ((place + classes) * batch.has_again).sum(-1) / batch.has_again.sum(-1).clamp(min=1)
 
 
 def _classification_alone(
     model: DVT, batch: Batch, config: ObjectiveConfig, surveys: slice, class_weights: Tensor | None
 ) -> tuple[ObjectiveTerms, Tensor]:
-    """Return terms that are all zero but the classification of the labelled rows at z = E[z|x]."""
-    mean, _ = model.networks.encode(_seen(batch), surveys, batch.shown).chunk(2, dim=-1)
+    """Return terms that are zero but the classification of the labelled rows at z = E[z|x], and their consistency."""
+    mean, _ = model.networks.encode(_seen(batch, batch.x), surveys, batch.shown).chunk(2, dim=-1)
     log_q = model.class_columns(mean, surveys).log_softmax(dim=-2)
     cost = _classification_cost(log_q, batch.y, config.label_smoothing, class_weights)
     nothing = torch.zeros_like(cost)
-    terms = ObjectiveTerms(nothing, nothing, cost, nothing, nothing, nothing, tie_size(model))
+    consistency = _consistency(model, batch, config, mean, surveys)
+    terms = ObjectiveTerms(nothing, nothing, cost, nothing, nothing, nothing, tie_size(model), consistency)
     return terms, log_q[..., :0].detach()
 
 

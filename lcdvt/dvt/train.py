@@ -137,6 +137,11 @@ def train(
     """
     if len(seeds) != data.members or len(set(seeds)) != len(seeds):
         raise TrainingError(f"{len(seeds)} seeds for {data.members} members: give one different seed for each.")
+    if config.objective.consistency_weight > 0 and data.again is None:
+        raise TrainingError(
+            f"objective.consistency_weight = {config.objective.consistency_weight}, but the objects have no replicates "
+            "here, only in a transfer: set it to 0."
+        )
     return _Run(config, data, seeds, progress, on_checkpoint).run(resume)
 
 

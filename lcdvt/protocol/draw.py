@@ -20,7 +20,7 @@ from lcdvt.protocol.confidence import soften
 from lcdvt.protocol.doubtful import believed_labels
 from lcdvt.protocol.novelty import Novelty, other_score
 from lcdvt.protocol.plan import DrawTask
-from lcdvt.protocol.teaching import first_opinions, teach
+from lcdvt.protocol.teaching import Lesson, first_opinions, teach
 from lcdvt.results.draw_record import RowOutcome
 
 
@@ -77,12 +77,7 @@ def run_draw(task: DrawTask, progress: Progress = silent) -> DrawResult:
     believed = believed_labels(problem, teaching, task.seed) if teaching else problem
     opinions = first_opinions(believed, teaching or TeachingConfig(), task.seed)
     lesson = teach(believed, teaching, task.seed, opinions) if teaching and task.target > 0 else None
-    if lesson is not None:
-        surveys = [*surveys[:-1], replace(target, y=lesson.classes)]
-    data = TrainingData.from_surveys(surveys, task.dataset.classes, task.members, resolve_device(task.device))
-    training = train(task.config, data, task.member_seeds, progress=progress)
-    if teaching and teaching.softened and lesson is not None:
-        training = soften(training, data, lesson)
+    data, training = train_ensemble(task, surveys, lesson, progress)
     target_rows = data.rows[-len(target.y) :, : data.widths[-1]]
     opinion = predict(training.model, target_rows, task.target, training.temperature)
 
@@ -111,6 +106,38 @@ def run_draw(task: DrawTask, progress: Progress = silent) -> DrawResult:
         training=training,
         scaler=scaler,
         doubted=problem.target_y != believed.target_y,
+    )
+
+
+def train_ensemble(
+    task: DrawTask, surveys: list[SurveyRows], lesson: Lesson | None, progress: Progress = silent
+) -> tuple[TrainingData, TrainingResult]:
+    """Train DVT on the drawn labels, or on what trees say of the target.
+
+    Parameters
+    ----------
+    task
+        The draw.
+    surveys
+        Its scaled rows with the drawn labels.
+    lesson
+        What trees say; None for the drawn labels alone.
+    progress
+        Called with the steps.
+    """
+    if lesson is not None:
+        surveys = [*surveys[:-1], replace(surveys[-1], y=lesson.classes)]
+    data = _training_data(task, surveys, task.members)
+    training = train(task.config, data, task.member_seeds, progress=progress)
+    if task.config.teaching and task.config.teaching.softened and lesson is not None:
+        training = soften(training, data, lesson)
+    return data, training
+
+
+def _training_data(task: DrawTask, surveys: list[SurveyRows], members: int) -> TrainingData:
+    wanted = task.config.objective.consistency_weight > 0 and task.dataset.replicates is not None
+    return TrainingData.from_surveys(
+        surveys, task.dataset.classes, members, resolve_device(task.device), replicates=wanted
     )
 
 
@@ -188,12 +215,7 @@ def _dvt_upper_bound(task: DrawTask, rows: SurveyRows) -> FittedRow:
     """
     fold = held_out_folds(rows.y, task.seed)
     config = replace(task.config, training=replace(task.config.training, mode="semi-supervised", stop="never"))
-    data = TrainingData.from_surveys(
-        [SurveyRows(rows.name, rows.x, labels_without_fold(rows.y, fold))],
-        task.dataset.classes,
-        FOLDS,
-        resolve_device(task.device),
-    )
+    data = _training_data(task, [replace(rows, y=labels_without_fold(rows.y, fold))], FOLDS)
     result = train(config, data, tuple(range(FOLDS)))
     if result.failures:
         # the other folds' members have learned from this fold's objects: they cannot speak for it

@@ -161,7 +161,13 @@ class TransferOptions(RunOptions):
                 f"{name}={value}: preset {self.preset_name} has no teachers that could learn from them; "
                 f"choose one that teaches (taught), or leave {name} out."
             )
-        return replace(config, teaching=replace(config.teaching, **asked))
+        teaching = replace(config.teaching, **asked)
+        if teaching.replicates == 0 and config.objective.consistency_weight > 0:
+            raise SettingsError(
+                f"replicates=0: preset {self.preset_name} has an objective.consistency_weight, which compares stars "
+                "with their replicates; ask for at least one, or set it to 0."
+            )
+        return replace(config, teaching=teaching)
 
     def describe(self, surveys: Sequence[StoredSurvey]) -> dict[str, Any]:
         """Return what a run's `metrics.json` says of how it was made, with the limit of stars."""

@@ -224,7 +224,7 @@ def plan_transfer(
         raise SettingsError(f"{target} is both source and target: name two different surveys.")
     target_budget, source_budget = LabelBudget.parse_or_none(labels), LabelBudget.parse(options.source_labels)
     is_unsupervised = target_budget == NO_LABEL and options.labels_from is None
-    replicates = options.config.teaching.replicates if options.config.teaching else 0
+    replicates = options.config.replicates
     known_rows = UNSUPERVISED_ROWS if is_unsupervised else ALL_ROWS
     if replicates == 0:
         known_rows = tuple(row for row in known_rows if row not in NEED_REPLICATES)

@@ -173,10 +173,18 @@ class StoredSurvey:
 
     def _rows_of(self, path: Path, object_id: str) -> "pd.DataFrame":
         """Return one star's rows of a part of epochs or upper limits."""
+        import pyarrow as pa
         import pyarrow.compute as pc
 
-        rows = read_part(path, remedy=f"`lcdvt verify {self.name}` says what to do")
-        return rows.filter(pc.equal(rows[OBJECT_ID], object_id)).to_pandas().drop(columns=OBJECT_ID)
+        with damage_is_named(path, self._remedy):
+            rows = read_part(path, remedy=self._remedy)
+            if OBJECT_ID not in rows.column_names:
+                raise pa.ArrowInvalid(f"it has no column {OBJECT_ID!r}")
+            return rows.filter(pc.equal(rows[OBJECT_ID], object_id)).to_pandas().drop(columns=OBJECT_ID)
+
+    @property
+    def _remedy(self) -> str:
+        return f"`lcdvt verify {self.name}` says what to do"
 
     def _value_of(self, place: Path, object_id: str, column: str) -> Any:
         """Return one value of one star from the objects or a part of features; None where there is none."""
@@ -184,10 +192,13 @@ class StoredSurvey:
         import pyarrow.compute as pc
         import pyarrow.dataset as pds
 
-        table = pds.dataset(place, format="parquet") if place.is_file() else None
-        if table is None or column not in table.schema.names:
+        if not place.is_file():
             return None
-        values = table.to_table(columns=[column], filter=pc.field(OBJECT_ID) == object_id)[column].to_pylist()
+        with damage_is_named(place, self._remedy):
+            table = pds.dataset(place, format="parquet")
+            if column not in table.schema.names:
+                return None
+            values = table.to_table(columns=[column], filter=pc.field(OBJECT_ID) == object_id)[column].to_pylist()
         return None if not values or pd.isna(values[0]) else values[0]
 
     def to_timeseries(self, object_id: str) -> "TimeSeries":

@@ -146,6 +146,22 @@ def test_a_note_written_after_the_answer_is_saved_and_one_before_it_is_not_forgo
     assert found[second].note == "perhaps two stars"
 
 
+def test_a_note_that_waits_is_kept_when_the_page_has_forgotten_its_star(browser, desk, data):
+    """Thirty stars are kept in the page's memory; what a person wrote is no such thing."""
+    others = pd.read_parquet(data / "new" / "objects.parquet")["object_id"].tolist()
+    with served(desk) as server:
+        first, *_ = look(browser, server.address)
+        browser.press("n")
+        browser.write("perhaps two stars")
+        browser.press("Escape")
+        for star in [star for star in others if star != first][:35]:
+            browser.evaluate(f"location.hash = 'star=' + encodeURIComponent({json.dumps(star)})")
+            browser.wait_until(is_shown(star))
+        browser.evaluate(f"location.hash = 'star=' + encodeURIComponent({json.dumps(first)})")
+        browser.wait_until(is_shown(first))
+        assert browser.evaluate("document.querySelector('.note').value") == "perhaps two stars"
+
+
 def test_another_tab_sees_what_was_answered_here(browser, desk):
     with served(desk) as server:
         first, *_ = look(browser, server.address)
@@ -220,7 +236,7 @@ def test_two_hundred_thousand_epochs_are_drawn(browser, desk):
           const t = Array.from({ length: 200000 }, (_, i) => 50000 + i / 100);
           const band = { band: 'g', colour: '#008899', t, m: t.map(Math.sin), e: t.map(() => 0.1) };
           const star = { id: 'dense', bands: [band], limits: [], period: 6.28, ra: null, dec: null };
-          const page = new StarPage({ desk: { classes: [], queue: [] }, maps: null }, star);
+          const page = new StarPage({ desk: { classes: [], queue: [] }, maps: null, drafts: new Map() }, star);
           document.querySelector('main').replaceChildren(page.element);
           page.paint();
           return page.baseline;

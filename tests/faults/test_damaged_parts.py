@@ -83,6 +83,16 @@ def test_a_column_whose_name_is_no_text_is_damage_like_any_other(raw, workspace,
         look(lcdvt.open_survey("eros"))
 
 
+@pytest.mark.parametrize("place", ["objects.parquet", "features/part-00000.parquet", "epochs/part-00000.parquet"])
+@pytest.mark.parametrize("name", [b"object_ix", b"object_i\x80"])
+def test_a_star_is_not_looked_for_where_the_ids_have_another_name(raw, workspace, place, name):
+    lcdvt.ingest(raw, jobs=1, features=["Mean", "Period"])
+    path = workspace / "eros" / place
+    path.write_bytes(path.read_bytes().replace(b"object_id", name))
+    with pytest.raises(WorkspaceError, match=rf"{path.name} is damaged .*lcdvt verify eros"):
+        lcdvt.open_survey("eros").light_curve("lm0010k03")
+
+
 def test_a_cut_part_is_named_when_the_survey_is_opened(raw, workspace):
     lcdvt.ingest(raw, jobs=1, features=FEATURES)
     part = sorted((workspace / "eros" / "features").iterdir())[1]

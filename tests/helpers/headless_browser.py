@@ -28,6 +28,8 @@ ARGUMENTS = (
 NAMED_KEYS = {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Escape": 27, "Enter": 13}
 DEADLINE = 60.0
 """Seconds until a browser that does not answer fails the test."""
+LEFT = "Inspected target navigated or closed"
+"""What Chromium says where a page is left while it computes a value."""
 
 
 def find_browser() -> str | None:
@@ -119,13 +121,21 @@ class Browser:
         return answer["result"].get("value")
 
     def wait_until(self, expression: str, seconds: float = DEADLINE) -> Any:
-        """Return the value of an expression as soon as it is true."""
+        """Return the value of an expression as soon as it is true, also of a page that is just going to another one."""
         end = time.monotonic() + seconds
-        while not (value := self.evaluate(expression)):
+        while not (value := self._value_if_it_stays(expression)):
             if time.monotonic() > end:
                 raise AssertionError(f"never true: {expression}\n{self.evaluate('document.body.innerText')}")
             time.sleep(0.02)
         return value
+
+    def _value_if_it_stays(self, expression: str) -> Any:
+        try:
+            return self.evaluate(expression)
+        except AssertionError as error:
+            if LEFT in str(error):
+                return None
+            raise
 
     def press(self, key: str, *, shift: bool = False, repeats: int = 0) -> None:
         """Press a key, as a person does: the page gets a trusted event; held down it comes again some times."""

@@ -7,7 +7,7 @@ import pytest
 from helpers.baseline_problems import shifted
 
 from lcdvt.baselines.problem import TransferProblem
-from lcdvt.baselines.rows import DVT_ENSEMBLE, DVT_TOP, ROWS
+from lcdvt.baselines.rows import DVT_ENSEMBLE, DVT_TOP, DVT_UPPER_BOUND, ROWS
 from lcdvt.baselines.self_training import SelfTrainedBoosting, confident_classes, product_of_experts
 from lcdvt.dataset.dataset import Dataset, SurveyRows
 from lcdvt.dvt.config import TeachingConfig, preset
@@ -15,7 +15,7 @@ from lcdvt.errors import SettingsError
 from lcdvt.protocol.doubtful import doubtful_labels
 from lcdvt.protocol.draw import run_draw, transfer_problem
 from lcdvt.protocol.novelty import other_score
-from lcdvt.protocol.plan import DrawTask
+from lcdvt.protocol.plan import DrawTask, TransferOptions
 from lcdvt.protocol.teaching import first_opinions, teach
 
 # leaving out doubtful labels is no default, and must look at no hidden label either
@@ -45,6 +45,11 @@ def taught_task(problem, truth, rows) -> DrawTask:
     config = replace(config, training=replace(config.training, steps=30))
     drawn = np.concatenate([problem.source_y, problem.target_y]).astype(np.int64)
     return DrawTask(dataset_of(problem, truth), drawn, config, 2, rows, seed=5)
+
+
+def consistent(task: DrawTask) -> DrawTask:
+    """Return the task with a weight on a star and its replicate being the same to DVT."""
+    return replace(task, config=replace(task.config, objective=replace(task.config.objective, consistency_weight=10.0)))
 
 
 def test_the_confident_share_of_each_class_is_kept_and_drawn_labels_are_not_guessed():
@@ -204,8 +209,9 @@ def test_labels_outside_the_draw_change_no_probability():
     permuted = truth.copy()
     permuted[hidden] = np.random.default_rng(0).permutation(truth[hidden])
     assert (permuted != truth).any()
-    honest = run_draw(taught_task(problem, truth, rows))
-    other = run_draw(taught_task(problem, permuted, rows))
+    honest = run_draw(consistent(taught_task(problem, truth, rows)))
+    other = run_draw(consistent(taught_task(problem, permuted, rows)))
+    assert honest.training.history_table()["consistency"].gt(0).all(), "replicates reach DVT, and that is covered too"
     for row in rows:
         assert np.array_equal(honest.probabilities[row], other.probabilities[row]), row
     assert np.array_equal(honest.novelty.score, other.novelty.score)
@@ -226,6 +232,18 @@ def test_replicates_are_for_the_teachers_and_the_rival_that_is_named_after_them(
     assert np.array_equal(
         plain.probabilities["boosting-self-trained"], plain.probabilities["boosting-self-trained-replicates"]
     ), "without replicates the two are the same"
+
+
+def test_consistency_needs_replicates_and_every_dvt_gets_them():
+    problem, truth = shifted(target_objects=60, source_objects=60)
+    task = consistent(taught_task(problem, truth, (DVT_UPPER_BOUND, DVT_ENSEMBLE)))
+    plain = replace(task, config=replace(task.config, objective=replace(task.config.objective, consistency_weight=0.0)))
+    found, other = run_draw(task), run_draw(plain)
+    for row in task.rows:
+        assert not np.array_equal(found.probabilities[row], other.probabilities[row])
+    assert "consistency" not in other.training.history_table()
+    with pytest.raises(SettingsError, match="replicates=0"):
+        TransferOptions(preset=task.config, replicates=0).config  # noqa: B018
 
 
 def test_a_star_and_its_replicates_are_learned_from_together_and_what_was_not_made_is_left_out():
