@@ -104,7 +104,7 @@ def long_signatures() -> list[str]:
 def _is_compiled(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Kernels take arrays one by one: numba compiles no dataclass."""
     kernels = {"kernel", "small_kernel", "fast_kernel", "roomy_kernel", "fast_roomy_kernel"}
-    decorators = kernels | {"part", "small_part", "inlined_part", "fast_part", "reordered_part"}
+    decorators = kernels | {"part", "small_part", "apart_part", "inlined_part", "fast_part", "reordered_part"}
     return any(
         "jit" in ast.dump(each) or (isinstance(each, ast.Name) and each.id in decorators | {"_compiled"})
         for each in node.decorator_list

@@ -29,6 +29,7 @@ _SHARED_PARTS: Final = (
     "features/period/fit.py",
     "features/period/fourier.py",
     "features/period/median.py",
+    "features/period/normal.py",
     "features/period/shape.py",
     "features/period/significance.py",
 )

@@ -426,6 +426,15 @@ class _SmallPartLowering(_PartLowering):
     lowering_class = _SmallLower
 
 
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _ApartLowering(_PartLowering):
+    _name = "lcdvt_apart_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        state.flags.noalias = True
+        return super().run_pass(state)
+
+
 class _Steps(PassManager):
     """Compiles in some steps, without timing and announcing each."""
 
@@ -484,3 +493,9 @@ class SmallPartCompiler(KernelCompiler):
     """Compiles what only kernels call, and not often."""
 
     lowering = _SmallPartLowering
+
+
+class ApartPartCompiler(KernelCompiler):
+    """Compiles what only kernels call, with arrays none of which overlaps another."""
+
+    lowering = _ApartLowering

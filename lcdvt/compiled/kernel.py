@@ -31,16 +31,22 @@ SHORTENED: Final = ("0.68",)
 """Versions of numba that the shorter way through its compiler was tried with."""
 
 
-def _compilers() -> tuple[type, type, type, type]:
-    """Return who compiles kernels and who compiles their parts, then the same for small ones."""
+def _compilers() -> tuple[type, type, type, type, type]:
+    """Return who compiles kernels and their parts, the same for small ones, and who parts whose arrays are apart."""
     if numba.__version__.rpartition(".")[0] not in SHORTENED:
-        return Compiler, Compiler, Compiler, Compiler
-    from lcdvt.compiled.compiler import KernelCompiler, PartCompiler, SmallKernelCompiler, SmallPartCompiler
+        return Compiler, Compiler, Compiler, Compiler, Compiler
+    from lcdvt.compiled.compiler import (
+        ApartPartCompiler,
+        KernelCompiler,
+        PartCompiler,
+        SmallKernelCompiler,
+        SmallPartCompiler,
+    )
 
-    return KernelCompiler, PartCompiler, SmallKernelCompiler, SmallPartCompiler
+    return KernelCompiler, PartCompiler, SmallKernelCompiler, SmallPartCompiler, ApartPartCompiler
 
 
-_OF_KERNELS, _OF_PARTS, _OF_SMALL_KERNELS, _OF_SMALL_PARTS = _compilers()
+_OF_KERNELS, _OF_PARTS, _OF_SMALL_KERNELS, _OF_SMALL_PARTS, _OF_APART_PARTS = _compilers()
 # Their types leave out what is used here.
 _njit: Final[Any] = numba.njit
 _config: Final[Any] = numba.config
@@ -102,6 +108,11 @@ def part(function: Function) -> Any:
 def small_part(function: Function) -> Any:
     """Declare a part in which little time is spent: its code is kept small, which compiles in less time."""
     return _njit(**{**_PART, "pipeline_class": _OF_SMALL_PARTS})(function)
+
+
+def apart_part(function: Function) -> Any:
+    """Declare a part none of whose arrays overlaps another: so its loops are SIMD also where they are short."""
+    return _njit(**{**_PART, "pipeline_class": _OF_APART_PARTS})(function)
 
 
 def inlined_part(function: Function) -> Any:

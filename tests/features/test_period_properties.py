@@ -9,19 +9,9 @@ from scipy.stats import chi2
 
 from lcdvt.compiled.kernel import kernel
 from lcdvt.features.period.choice import ChoiceConfig
-from lcdvt.features.period.fit import (
-    CHAINS,
-    MODEL_CHAINS,
-    MODEL_HARMONICS,
-    MODEL_HIGHEST,
-    N_MODELS,
-    NO_MODEL,
-    RESIDUALS,
-    Bands,
-    FitWork,
-    fit_all,
-)
+from lcdvt.features.period.fit import NO_MODEL, Bands, FitWork, fit_all
 from lcdvt.features.period.median import median
+from lcdvt.features.period.normal import CHAINS, MODEL_CHAINS, MODEL_HARMONICS, MODEL_HIGHEST, N_MODELS, RESIDUALS
 from lcdvt.features.period.scan import _transformed_power, direct_power
 from lcdvt.features.period.search import PeriodConfig, find_period
 from lcdvt.features.period.significance import chi2_survival

@@ -20,18 +20,10 @@ import numpy as np
 from lcdvt.compiled.kernel import small_kernel, small_part
 from lcdvt.features.period.eclipse import MAD_TO_SIGMA, EclipseConfig, faint_excess, find_eclipses
 from lcdvt.features.period.fit import (
-    HIGHEST_HARMONIC,
-    MODEL_HARMONICS,
-    MODEL_HIGHEST,
-    N_MODELS,
     NO_MODEL,
     ONE_SINE,
-    RESIDUALS,
-    SCALED,
     Bands,
     FitWork,
-    Floats,
-    Integers,
     fill_best,
     fill_scores,
     fit_all,
@@ -40,6 +32,16 @@ from lcdvt.features.period.fit import (
 )
 from lcdvt.features.period.fourier import FOUR_HARMONICS, RELATIVE, fill_fourier_parameters, relative_harmonics
 from lcdvt.features.period.median import median
+from lcdvt.features.period.normal import (
+    HIGHEST_HARMONIC,
+    MODEL_HARMONICS,
+    MODEL_HIGHEST,
+    N_MODELS,
+    RESIDUALS,
+    SCALED,
+    Floats,
+    Integers,
+)
 from lcdvt.features.period.shape import TWO_HARMONICS, DoubleWavePrior, double_wave_log_odds
 from lcdvt.features.period.significance import LANE_ROWS, LANES, false_alarm
 

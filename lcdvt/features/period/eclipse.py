@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from lcdvt.compiled.kernel import fast_part, kernel, small_part
-from lcdvt.features.period.fit import LARGEST_GAIN_RATIO, Bands, Floats, Integers
+from lcdvt.features.period.fit import LARGEST_GAIN_RATIO, Bands
 from lcdvt.features.period.median import median
+from lcdvt.features.period.normal import Floats, Integers
 from lcdvt.features.waves import wave
 
 # A Gaussian's median absolute deviation, to its standard deviation.

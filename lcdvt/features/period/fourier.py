@@ -10,7 +10,8 @@ from typing import Final
 import numpy as np
 
 from lcdvt.compiled.kernel import small_part
-from lcdvt.features.period.fit import LEFT, Floats, Integers
+from lcdvt.features.period.fit import LEFT
+from lcdvt.features.period.normal import Floats, Integers
 
 FOUR_HARMONICS: Final = 3
 """The model 1, 2, 3, 4 among the models of `fit`."""

@@ -13,7 +13,7 @@ from lcdvt.features.config import FeatureConfig
 from lcdvt.features.families.all_bands import amplitude_slopes
 from lcdvt.features.families.joint_curve import fit_joint_curves
 from lcdvt.features.gate import Curves, varies
-from lcdvt.features.period.fit import Floats
+from lcdvt.features.period.normal import Floats
 from lcdvt.features.period.scan import SIDEREAL_DAY, SOLAR_DAY
 from lcdvt.features.period.search import NO_PERIOD, PeriodResult, find_period
 from lcdvt.features.period.sparse import compare_periods, find_sparse_period

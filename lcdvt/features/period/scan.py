@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lcdvt.compiled.kernel import fast_kernel, fast_part, kernel, part
-from lcdvt.features.period.fit import Bands, Floats, Integers
+from lcdvt.features.period.fit import Bands
+from lcdvt.features.period.normal import Floats, Integers
 from lcdvt.features.period.transforms import Transforms
 from lcdvt.features.waves import wave
 

@@ -14,8 +14,9 @@ import numpy as np
 
 from lcdvt.compiled.kernel import kernel
 from lcdvt.features.period.choice import ChoiceConfig, choose_frequency
-from lcdvt.features.period.fit import HIGHEST_HARMONIC, MODEL_HARMONICS, Bands, Floats, Integers
+from lcdvt.features.period.fit import Bands
 from lcdvt.features.period.median import median, select
+from lcdvt.features.period.normal import HIGHEST_HARMONIC, MODEL_HARMONICS, Floats, Integers
 from lcdvt.features.period.scan import candidate_frequencies, scan_score
 
 # With fewer epochs a sine and a mean leave nothing to judge them by.

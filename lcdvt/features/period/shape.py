@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from lcdvt.compiled.kernel import small_part
-from lcdvt.features.period.fit import Floats
 from lcdvt.features.period.fourier import AMPLITUDE, IMAGINARY_2, PRECISION, REAL_2
+from lcdvt.features.period.normal import Floats
 
 TWO_HARMONICS = 1
 

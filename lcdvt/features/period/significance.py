@@ -13,8 +13,8 @@ import math
 import numpy as np
 
 from lcdvt.compiled.kernel import inlined_part, part, small_part
-from lcdvt.features.period.fit import RESIDUALS, SCALED, Floats, Integers
 from lcdvt.features.period.median import median
+from lcdvt.features.period.normal import RESIDUALS, SCALED, Floats, Integers
 
 # Correlation times tried: this many, in equal ratios from the shortest usual gap to a quarter of the baseline.
 N_CORRELATION_TIMES = 7

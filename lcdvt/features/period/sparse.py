@@ -27,7 +27,7 @@ import numpy as np
 
 from lcdvt.compiled.kernel import part, reordered_part, roomy_kernel
 from lcdvt.features.families.joint_curve import walk_evidence
-from lcdvt.features.period.fit import Floats, Integers
+from lcdvt.features.period.normal import Floats, Integers
 from lcdvt.features.period.search import PeriodResult
 
 TABLE_PHASES: Final = 256
