@@ -218,12 +218,15 @@ def amplitude_slopes(curve: JointCurves, wavelengths: np.ndarray) -> np.ndarray:
     little, and the prior keeps what the data cannot tell at the expected slope.
     """
     objects, bands = curve.offset.shape
+    shared = (wavelengths >= SED_RANGE[0]) & (wavelengths <= SED_RANGE[1])
+    if np.count_nonzero(shared) < 2:
+        return np.full(objects, np.nan)
     place = np.repeat(np.arange(objects), np.diff(curve.offsets)) * bands + curve.band
     count, squares, noise = (
         np.bincount(place, weights, objects * bands).reshape(objects, bands)
         for weights in (np.ones(len(place)), curve.residual**2, curve.error**2)
     )
-    used = (count >= 2) & (wavelengths >= SED_RANGE[0]) & (wavelengths <= SED_RANGE[1])
+    used = (count >= 2) & shared
     total = np.sum(count, axis=1, where=used)
     whole, noise_total = np.sum(squares, axis=1, where=used), np.sum(noise, axis=1, where=used)
     start = np.sqrt(np.maximum((whole - noise_total) / total, 1e-2 * whole / total))
