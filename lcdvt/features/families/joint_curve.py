@@ -97,10 +97,15 @@ def fit_joint_curves(curves: Curves, n_bands: int, error_scale: float, error_flo
     sigmas = scale[:, None] * tried_sigma
     white = walks.likelihoods(np.zeros((len(epochs), len(WHITE_SIGMAS))), scale[:, None] * WHITE_SIGMAS).max(axis=1)
     values = walks.likelihoods(tried_tau, sigmas)
-    best, best_tau, best_sigma = np.full(len(epochs), -np.inf), np.ones(len(epochs)), scale.copy()
-    for k in range(values.shape[1]):
-        better = values[:, k] > best + CLEARLY
-        best[better], best_tau[better], best_sigma[better] = values[better, k], tried_tau[better, k], sigmas[better, k]
+    best, chosen, least = np.full(len(epochs), -np.inf), np.full(len(epochs), -1), np.full(len(epochs), -np.inf)
+    for k, value in enumerate(np.ascontiguousarray(values.T)):
+        better = value > least
+        if better.any():
+            best[better], chosen[better] = value[better], k
+            least = best + CLEARLY
+    rows = np.arange(len(epochs))
+    best_tau = np.where(chosen >= 0, tried_tau[rows, chosen], 1.0)
+    best_sigma = np.where(chosen >= 0, sigmas[rows, chosen], scale)
     # The mean over the likelihood: where sparse epochs leave it flat, the highest point would be chance.
     weights = np.exp(values - best[:, None])
     total = weights.sum(axis=1)

@@ -95,7 +95,7 @@ class FitWork(NamedTuple):
     places
         Chosen candidates and their models.
     table
-        Best frequency, gain and score of each candidate and model.
+        Best frequency, gain and score of each candidate and model, and by how much it reduces the squares of one band.
     window
         The spectral window's power at each candidate.
     """
@@ -115,14 +115,14 @@ class FitWork(NamedTuple):
             _SMALL,
             np.empty((bands.bounds.size - 1, 2 * HIGHEST_HARMONIC + 2)),
             np.empty((2, candidates), dtype=np.int64),
-            np.empty((3, candidates, N_MODELS)),
+            np.empty((4, candidates, N_MODELS)),
             np.empty(candidates),
         )
 
 
 def room_for_one() -> tuple[Integers, Floats, Floats]:
     """Return the last three arrays that `fit_model` takes."""
-    return np.empty((2, 1), dtype=np.int64), np.empty((3, 1, N_MODELS)), np.empty(2)
+    return np.empty((2, 1), dtype=np.int64), np.empty((4, 1, N_MODELS)), np.empty(2)
 
 
 # One for all threads: a kernel holds the interpreter's lock.
@@ -153,21 +153,20 @@ def fill_scores(
 @small_part
 def fill_best(scores: Floats, count: int, wanted: int, places: Integers) -> None:
     """Fill the candidates with the highest scores, highest first, and in the second row the best model of each."""
-    for rank in range(wanted if wanted < count else count):
-        chosen, chosen_model = -1, 0
-        for place in range(count):
-            is_taken = False
-            for earlier in range(rank):
-                is_taken = is_taken or places[0, earlier] == place
-            if is_taken:
-                continue
-            model = 0
-            for other in range(1, scores.shape[1]):
-                if scores[place, other] > scores[place, model]:
-                    model = other
-            if chosen < 0 or scores[place, model] > scores[chosen, chosen_model]:
-                chosen, chosen_model = place, model
-        places[0, rank], places[1, rank] = chosen, chosen_model
+    kept = 0
+    for place in range(count):
+        model = 0
+        for other in range(1, scores.shape[1]):
+            if scores[place, other] > scores[place, model]:
+                model = other
+        rank = kept
+        while rank > 0 and scores[place, model] > scores[places[0, rank - 1], places[1, rank - 1]]:
+            if rank < wanted:
+                places[0, rank], places[1, rank] = places[0, rank - 1], places[1, rank - 1]
+            rank -= 1
+        if rank < wanted:
+            places[0, rank], places[1, rank] = place, model
+        kept += 1 if kept < wanted else 0
 
 
 @small_part
@@ -223,7 +222,7 @@ def fit_all(
     pivots, shares, reductions = small[PIVOTS:SHARES], small[SHARES:REDUCTIONS], small[REDUCTIONS:EVEN_REDUCTIONS]
     even_reductions, tail_reductions = small[EVEN_REDUCTIONS:TAIL_REDUCTIONS], small[TAIL_REDUCTIONS:OF_EVEN_MODELS]
     of_even_models, fits = small[OF_EVEN_MODELS:SIDE_BY_SIDE], small[SIDE_BY_SIDE:ROOM]
-    best_frequency, best_gain, scores = table[0], table[1], table[2]
+    best_frequency, best_gain, scores, best_reduction = table[0], table[1], table[2], table[3]
     most_of_all = np.int64(0)
     for b in range(n_bands):
         most_of_all = max_harmonics[b] if max_harmonics[b] > most_of_all else most_of_all
@@ -235,6 +234,7 @@ def fit_all(
         window[candidate] = 0.0
         for each in range(N_MODELS):
             best_frequency[candidate, each], best_gain[candidate, each] = 0.0, -np.inf
+            best_reduction[candidate, each] = -np.inf
     memory, step, shrinking = 1.0, -1.0, 1.0
     for turn in range(1 + 2 * sharpenings):
         items, points, most_harmonics, residual_model = count, n_points, highest, model
@@ -290,7 +290,7 @@ def fit_all(
                         )  # fmt: skip
                         _keep_best(
                             bounds, max_harmonics, most_harmonics, gathered, coefficients, reductions, of_even_models,
-                            fits, best_frequency, best_gain,
+                            fits, best_frequency, best_gain, best_reduction,
                         )  # fmt: skip
                         gathered = np.int64(0)
                 if residual_model != NO_MODEL:
@@ -314,10 +314,15 @@ def fit_all(
 def _keep_best(
     bounds: Integers, max_harmonics: Integers, highest: int, count: int, coefficients: Floats, reductions: Floats,
     of_even_models: Floats, fits: Floats, best_frequency: Floats, best_gain: Floats,
+    best_reduction: Floats,
 ) -> None:  # fmt: skip
-    """Add the gains of the fits side by side over their bands, and keep each candidate's and model's best."""
+    """Add the gains of the fits side by side over their bands, and keep each candidate's and model's best.
+
+    Of one band no logarithm is taken where the reduction is not the best yet.
+    """
+    is_single = bounds.size == 2
     for lane in range(count):
-        b = np.int64(fits[BAND + lane])
+        b, candidate = np.int64(fits[BAND + lane]), np.int64(fits[CANDIDATE + lane])
         n, most = bounds[b + 1] - bounds[b], max_harmonics[b]
         if b == 0:
             for each in range(N_MODELS):
@@ -331,17 +336,21 @@ def _keep_best(
                 # Beyond what is determined, models are all alike.
                 told = reductions[(each + 1) * LANES + lane]
                 reduced = told if told > -np.inf else reduced
-            if reduced >= 0.0 and reduced != of_reduction:
+            if not reduced >= 0.0:
+                continue
+            if is_single:
+                if reduced <= best_reduction[candidate, each]:
+                    continue
+                best_reduction[candidate, each] = reduced
+            if reduced != of_reduction:
                 of_reduction = reduced
                 left = 1.0 - of_reduction / coefficients[b, WHOLE]
                 if not left > 1.0 / LARGEST_GAIN_RATIO:
                     left = 1.0 / LARGEST_GAIN_RATIO
                 gain = -0.5 * n * math.log(left)
-            if reduced >= 0.0:
-                fits[GAINS + each] += gain
+            fits[GAINS + each] += gain
         if b < bounds.size - 2:
             continue
-        candidate = np.int64(fits[CANDIDATE + lane])
         for each in range(N_MODELS):
             if fits[GAINS + each] > best_gain[candidate, each]:
                 best_gain[candidate, each] = fits[GAINS + each]
