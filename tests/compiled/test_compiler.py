@@ -13,7 +13,13 @@ import pytest
 from numba.core import types
 
 from lcdvt.compiled.collecting import no_collecting
-from lcdvt.compiled.compiler import KernelCompiler, PartCompiler, SmallKernelCompiler, SmallPartCompiler
+from lcdvt.compiled.compiler import (
+    ApartPartCompiler,
+    KernelCompiler,
+    PartCompiler,
+    SmallKernelCompiler,
+    SmallPartCompiler,
+)
 
 FEW, MANY = 3, 7
 OPTIONS = {"error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False}
@@ -209,3 +215,26 @@ def test_another_numba_goes_its_own_way_and_finds_the_same_features(tmp_path):
     short, plain = (pd.DataFrame(each["features"]) for each in found.values())
     # what is left is the order in which SIMD sums add up
     pd.testing.assert_frame_equal(short, plain, rtol=1e-8, atol=1e-10)
+
+
+def _add_scaled(row, factors, out, at, width):
+    for lane in range(width):
+        out[at + lane] += factors[lane] * row[at + lane]
+
+
+@pytest.mark.parametrize(("compiler", "looks"), [(PartCompiler, True), (ApartPartCompiler, False)])
+def test_nobody_looks_whether_arrays_overlap_that_are_declared_apart(compiler, looks):
+    add_scaled = numba.njit(pipeline_class=compiler, no_cpython_wrapper=True, **OPTIONS)(_add_scaled)
+
+    @kernel
+    def add(row, factors, out, width):
+        for at in range(0, out.size, width):
+            add_scaled(row, factors, out, at, width)
+
+    row, factors, out = np.arange(24.0), np.linspace(1.0, 2.0, 8), np.ones(24)
+    add(row, factors, out, 8)
+    np.testing.assert_array_equal(out, 1.0 + np.tile(factors, 3) * row)
+    written = next(iter(add.inspect_llvm().values()))
+    # What the compiler knows after such a look has a name of its own.
+    assert ("LVerDomain" in written) == looks
+    assert "vector.body" in written

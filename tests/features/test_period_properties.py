@@ -9,7 +9,7 @@ from scipy.stats import chi2
 
 from lcdvt.compiled.kernel import kernel
 from lcdvt.features.period.choice import ChoiceConfig
-from lcdvt.features.period.fit import NO_MODEL, Bands, FitWork, fit_all
+from lcdvt.features.period.fit import NO_MODEL, Bands, FitWork, fill_best, fit_all
 from lcdvt.features.period.median import median
 from lcdvt.features.period.normal import CHAINS, MODEL_CHAINS, MODEL_HARMONICS, MODEL_HIGHEST, N_MODELS, RESIDUALS
 from lcdvt.features.period.scan import _transformed_power, direct_power
@@ -103,6 +103,38 @@ def fit(
         t, w, y, bounds, max_harmonics, frequencies, reaches, count, n_points, highest, model, sharpenings, sharpened,
         baseline, cycles_per_harmonic, window_penalty, epochs, small, coefficients, places, table, window,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("most", [(8,), (8, 3), (1, 5)])
+def test_fits_side_by_side_are_those_of_each_alone(most: tuple[int, ...]) -> None:
+    curves = [light_curve(seed, 40, 100.0) for seed in range(len(most))]
+    t, y, w = (np.concatenate(each) for each in zip(*curves, strict=True))
+    bands = Bands(t - 50.0, w / w.sum(), y - 15.0, np.arange(len(most) + 1) * 40, np.array(most))
+    frequencies, reaches = np.array([1.0 / 0.77, 0.31, 0.5, 1e-4, 2.1]), np.array([0.01, 0.01, 0.02, 1e-4, 0.005])
+    sizes = (3, 8, NO_MODEL, 0, 0, 0.0, 1.0, 0.0)
+    together = FitWork.of(bands, 5)
+    fit(*bands, frequencies, reaches, 5, *sizes, *together)
+    for k in range(5):
+        alone = FitWork.of(bands, 1)
+        fit(*bands, frequencies[k : k + 1], reaches[k : k + 1], 1, *sizes, *alone)
+        np.testing.assert_array_equal(together.table[:2, k], alone.table[:2, 0])
+        assert together.window[k] == alone.window[0]
+
+
+@kernel
+def best_of(scores: np.ndarray, wanted: int, places: np.ndarray) -> None:
+    fill_best(scores, scores.shape[0], wanted, places)
+
+
+@given(st.lists(st.sampled_from([-np.inf, -1.0, 0.0, 2.0, 3.5]), min_size=3, max_size=36), st.integers(1, 15))
+def test_the_best_candidates_come_first_and_equals_in_their_order(values: list[float], wanted: int) -> None:
+    scores = np.array(values[: len(values) // 3 * 3]).reshape(-1, 3)
+    places = np.full((2, len(scores)), -1)
+    best_of(scores, wanted, places)
+    expected = np.argsort(-scores.max(axis=1), kind="stable")[:wanted]
+    np.testing.assert_array_equal(places[0, : len(expected)], expected)
+    np.testing.assert_array_equal(places[1, : len(expected)], scores.argmax(axis=1)[expected])
+    assert np.all(places[:, len(expected) :] == -1)
 
 
 @kernel
