@@ -426,9 +426,19 @@ class _SmallPartLowering(_PartLowering):
     lowering_class = _SmallLower
 
 
+class _ApartLower(_Lower):
+    """Writes code that stands once, however often it is called: it is long where loops are SIMD."""
+
+    def setup_function(self, fndesc: Any) -> None:
+        """Begin a function."""
+        super().setup_function(fndesc)
+        self.function.attributes.add("noinline")
+
+
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _ApartLowering(_PartLowering):
     _name = "lcdvt_apart_lowering"
+    lowering_class = _ApartLower
 
     def run_pass(self, state: Any) -> bool:
         state.flags.noalias = True
