@@ -310,7 +310,7 @@ def fit_all(
     return memory
 
 
-@part
+@small_part
 def _keep_best(
     bounds: Integers, max_harmonics: Integers, highest: int, count: int, coefficients: Floats, reductions: Floats,
     of_even_models: Floats, fits: Floats, best_frequency: Floats, best_gain: Floats,
