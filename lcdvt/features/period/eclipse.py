@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lcdvt.compiled.kernel import fast_part, kernel, small_part
+from lcdvt.compiled.kernel import fast_part, kernel, part, small_part
 from lcdvt.features.period.fit import LARGEST_GAIN_RATIO, Bands
 from lcdvt.features.period.median import median
 from lcdvt.features.period.normal import Floats, Integers
@@ -212,7 +212,8 @@ def _scores(bands: Bands, excess: Floats, frequencies: Floats, memory: float, di
     first = second + 2.0 * float(per_number.max())
     _fit_eclipses(
         bands.t, bands.w, bands.y, bands.bounds, variance, bands.t[excess > 0.0], excess[excess > 0.0], frequencies,
-        memory, first, second, dips.widths, dips.shifts, np.empty(excess.size), scores,
+        memory, first, second, dips.widths, dips.shifts, np.empty((4, excess.size)), np.empty_like(bands.bounds),
+        scores,
     )  # fmt: skip
     return scores
 
@@ -248,10 +249,11 @@ def _mean_phases(t: Floats, excess: Floats, frequency: float) -> tuple[float, fl
 @kernel
 def _fit_eclipses(
     t: Floats, w: Floats, y: Floats, bounds: Integers, variance: Floats, faint_t: Floats, excess: Floats,
-    frequencies: Floats, memory: float, first: float, second: float, widths: Floats, shifts: Floats, phase: Floats,
-    scores: Floats,
+    frequencies: Floats, memory: float, first: float, second: float, widths: Floats, shifts: Floats, near: Floats,
+    near_bounds: Integers, scores: Floats,
 ) -> None:  # fmt: skip
-    total = 0.0
+    """Fill the best score of each frequency; `near` has room for phases, and for what is near a dip."""
+    total, phase, farthest = 0.0, near[3], DIP_ENDS + shifts[shifts.size - 1]
     for i in range(excess.size):
         total += excess[i]
     for k in range(frequencies.size):
@@ -268,11 +270,18 @@ def _fit_eclipses(
                 for i in range(t.size):
                     cycles = frequencies[k] * t[i]
                     phase[i] = cycles - math.floor(cycles)
-            middle = math.atan2(s, c) / (number + 1.0)
-            for width in widths:
+            middle = math.atan2(s, c) / ((number + 1.0) * 2.0 * math.pi)
+            for i in range(t.size):
+                near[0, i], near[1, i], near[2, i] = phase[i], w[i], y[i]
+            for b in range(bounds.size):
+                near_bounds[b] = bounds[b]
+            for place in range(widths.size):
+                # The widest first: what is too far from it is too far from all others.
+                width = widths[widths.size - 1 - place]
+                _keep_near(near, near_bounds, middle, farthest * width)
                 for shift in shifts:
-                    centre = middle / (2.0 * math.pi) + shift * width
-                    one, two = _eclipse_gains(phase, w, y, bounds, variance, centre, width)
+                    centre = middle + shift * width
+                    one, two = _eclipse_gains(near[0], near[1], near[2], near_bounds, bounds, variance, centre, width)
                     score = one / memory - first
                     if two / memory - second > one / memory:
                         score = two / memory - first - second
@@ -280,15 +289,38 @@ def _fit_eclipses(
                         scores[k] = score
 
 
+@part
+def _keep_near(near: Floats, near_bounds: Integers, middle: float, reach: float) -> None:
+    """Leave out the epochs further than `reach` turns from a phase and from its opposite, where all dips are over."""
+    # A little further, for the last digit.
+    reach *= 1.0 + 1e-9
+    if reach >= 0.25:
+        return
+    kept, begin = np.int64(0), np.int64(0)
+    for b in range(near_bounds.size - 1):
+        end = near_bounds[b + 1]
+        for i in range(begin, end):
+            phase, weight, magnitude = near[0, i], near[1, i], near[2, i]
+            away = abs(phase - middle - math.floor(phase - middle + 0.5))
+            near[0, kept], near[1, kept], near[2, kept] = phase, weight, magnitude
+            kept += 1 if (away if away < 0.25 else 0.5 - away) < reach else 0
+        begin = end
+        near_bounds[b + 1] = kept
+
+
 @fast_part
 def _eclipse_gains(
-    phase: Floats, w: Floats, y: Floats, bounds: Integers, variance: Floats, centre: float, width: float
-) -> tuple[float, float]:
-    """Return the log-likelihood gain of one dip a turn, and of two half a turn apart; −∞ where a dip is not seen."""
+    phase: Floats, w: Floats, y: Floats, near_bounds: Integers, bounds: Integers, variance: Floats, centre: float,
+    width: float,
+) -> tuple[float, float]:  # fmt: skip
+    """Return the log-likelihood gain of one dip a turn, and of two half a turn apart; −∞ where a dip is not seen.
+
+    Epochs are those near the dips, which are `near_bounds`, of all, which are `bounds`.
+    """
     one, two = 0.0, 0.0
     for b in range(bounds.size - 1):
         p, pp, py, s, ss, sy = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        for i in range(bounds[b], bounds[b + 1]):
+        for i in range(near_bounds[b], near_bounds[b + 1]):
             away = phase[i] - centre
             away = abs(away - math.floor(away + 0.5))
             is_first = away < 0.25
