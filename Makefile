@@ -1,7 +1,8 @@
 # Two commands do everything on a fresh machine with Python 3.11 or newer: `make demo` and `make test`.
 PYTHON ?= python3
 BIN := .venv/bin
-JOBS ?= 2
+# Tests at a time: one more than two cores, for many wait for a process, a browser or a cluster that they have started.
+JOBS ?= 3
 
 # Python compiles what is imported when it is: all files of torch and SciPy would take most of a minute, and few are used.
 # It must be allowed to keep what it compiled, or every process compiles all it imports once more: seconds at each start.

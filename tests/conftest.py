@@ -3,8 +3,9 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers.warm_commands import WarmCommand
@@ -74,6 +75,30 @@ def lcdvt_here(
         return subprocess.CompletedProcess(sys.argv, code, written.out, written.err)
 
     return run
+
+
+@pytest.fixture(scope="module")
+def few_trees() -> Iterator[None]:
+    """Teachers and rivals of a few trees each, in this process: for what does not depend on how good they are."""
+    from lcdvt.baselines.boosting import QuicklyBinnedBoosting
+    from lcdvt.baselines.quick_forest import QuickForest
+    from lcdvt.protocol import novelty
+
+    def smaller(learner: type, name: str, most: int) -> None:
+        fit = learner.fit  # type: ignore[attr-defined]
+
+        def fit_few(self: Any, *arguments: Any, **named: Any) -> Any:
+            setattr(self, name, min(getattr(self, name), most))
+            return fit(self, *arguments, **named)
+
+        patch.setattr(learner, "fit", fit_few)
+
+    with pytest.MonkeyPatch.context() as patch:
+        smaller(QuickForest, "n_estimators", 15)
+        smaller(QuicklyBinnedBoosting, "max_iter", 10)
+        patch.setattr(novelty, "ISOLATION_TREES", 20)
+        patch.setattr(novelty, "TREES", 40)  # with fewer a star may be in the sample of every tree
+        yield
 
 
 @pytest.fixture(scope="session")

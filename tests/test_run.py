@@ -11,6 +11,8 @@ import pytest
 import lcdvt
 from lcdvt.errors import SettingsError, WorkspaceError
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 QUICK = {"labels": "20%", "members": 2, "repeats": 2, "steps": 40, "rows": ["forest-target", "svm-target"], "jobs": 1}
 
 

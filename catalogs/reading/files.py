@@ -256,9 +256,16 @@ def _member(archive: Path, name: str, size: int, content: bytes | None) -> Membe
         return Member(full, refused=str(error))
 
 
+def _tar_stream(path: Path) -> tarfile.TarFile:
+    try:
+        return tarfile.open(path, mode="r|*")
+    except TypeError as error:  # tarfile wants a byte's number where the gzip header has ended
+        raise tarfile.ReadError("it ends within its first bytes") from error
+
+
 def _tar_members(path: Path, contents: bool) -> Iterator[Member]:
     guard = ExpansionGuard(path)
-    with tarfile.open(path, mode="r|*") as archive:
+    with _tar_stream(path) as archive:
         for info in archive:
             guard.add(info.size + tarfile.BLOCKSIZE)
             archive.members = []  # type: ignore[attr-defined]  # a stream needs no memory of what has passed

@@ -211,11 +211,13 @@ def _without_telltale_gaps(sources: list[SurveyRows], target: SurveyRows) -> lis
 def _dvt_upper_bound(task: DrawTask, rows: SurveyRows) -> FittedRow:
     """Return what DVT trained on all target labels says of each object, always by a member that did not see it.
 
-    Of other objects all members may speak.
+    It learns from replicates too, where they were made, and answers with the mean of an object and its replicates: as
+    much of the light curves as the default's teachers have. Of other objects all members may speak.
     """
-    fold = held_out_folds(rows.y, task.seed)
+    seen, star = with_replicates_as_rows(rows)
+    fold = held_out_folds(rows.y, task.seed)[star]
     config = replace(task.config, training=replace(task.config.training, mode="semi-supervised", stop="never"))
-    data = _training_data(task, [replace(rows, y=labels_without_fold(rows.y, fold))], FOLDS)
+    data = _training_data(task, [replace(seen, y=labels_without_fold(seen.y, fold))], FOLDS)
     result = train(config, data, tuple(range(FOLDS)))
     if result.failures:
         # the other folds' members have learned from this fold's objects: they cannot speak for it
@@ -223,7 +225,22 @@ def _dvt_upper_bound(task: DrawTask, rows: SurveyRows) -> FittedRow:
         raise TrainingError(f"row {DVT_UPPER_BOUND}: {reason} Or leave the row out with rows=….")
     members = _array(predict(result.model, data.rows, 0).members)
     held_out = np.where(fold == UNLABELLED, 0, fold)
+    said = np.zeros((len(rows.x), members.shape[-1]))
+    np.add.at(said, star, members[held_out, np.arange(len(held_out))])
     return FittedRow(
-        members[held_out, np.arange(len(held_out))],
+        said / np.bincount(star)[:, None],
         lambda x: _array(predict(result.model, torch.from_numpy(x).to(data.rows.device), 0).probability),
     )
+
+
+def with_replicates_as_rows(rows: SurveyRows) -> tuple[SurveyRows, NDArray[np.intp]]:
+    """Return the objects and, below them, their replicates that were made; and which object each row is of."""
+    star = np.arange(len(rows.x))
+    if rows.replicates is None or not len(rows.replicates):
+        return rows, star
+    made = [~np.isnan(again).all(axis=1) for again in rows.replicates]
+    x = np.concatenate([rows.x, *(again[there] for again, there in zip(rows.replicates, made, strict=True))])
+    # an object is a replicate of its replicate
+    replicates = np.concatenate([rows.replicates[0], *(rows.x[there] for there in made)])
+    star = np.concatenate([star, *(star[there] for there in made)])
+    return SurveyRows(rows.name, x, rows.y[star], replicates[None]), star

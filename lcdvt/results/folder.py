@@ -73,6 +73,14 @@ class RunDescription:
     def __post_init__(self) -> None:
         if not 0 < self.temperature < math.inf:
             raise SettingsError(f"run.temperature = {self.temperature}: a number above 0 is needed; train again.")
+        for name in ("surveys", "classes", "seeds"):
+            if not getattr(self, name):
+                raise SettingsError(f"run.{name} is empty, which no run of ours has; it is damaged, train again.")
+        if len(self.widths) != len(self.surveys):
+            raise SettingsError(
+                f"run.widths has {len(self.widths)} numbers for {len(self.surveys)} surveys; the run is damaged, "
+                "train again."
+            )
 
 
 @dataclass(frozen=True)

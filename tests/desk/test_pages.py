@@ -15,6 +15,7 @@ from lcdvt.workspace.answers import answers_path, read_answers
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.usefixtures("few_trees"),
     pytest.mark.skipif(find_browser() is None, reason="no Chromium here: the pages are not looked at in a browser"),
 ]
 

@@ -12,6 +12,7 @@ import pytest
 from helpers.raw_files import eros_text, hits_text, write_eros, write_macho
 
 import lcdvt
+from lcdvt.errors import LcdvtError
 
 ROWS = [(300.0 + day, 15.0 + day / 100, 0.02, 16.0, 0.03) for day in range(20)]
 GOOD = eros_text("lm0010k1", ROWS)
@@ -226,6 +227,17 @@ def test_a_truncated_archive_keeps_what_came_before(tmp_path, workspace):
     assert 50 < result.totals["objects"] < 300
     assert len(result.problems) == 1
     assert "cut.tar.gz is a damaged archive" in result.problems[0]
+
+
+@pytest.mark.parametrize("kept", [1, 3, 4, 9, 15])
+def test_an_archive_cut_within_its_first_bytes_is_named(kept, tmp_path, workspace):
+    whole = io.BytesIO()
+    with tarfile.open(fileobj=whole, mode="w:gz") as archive:
+        add(archive, "f_N1_0001_0001_g.dat", hits_text([(57070 + day, 20.0, 0.05) for day in range(20)]))
+    path = tmp_path / "cut.tar.gz"
+    path.write_bytes(whole.getvalue()[:kept])
+    with pytest.raises(LcdvtError, match=r"cut\.tar\.gz is a damaged archive"):
+        lcdvt.ingest(path, survey="hits", jobs=1, features="none")
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,8 @@ from lcdvt.protocol.plan import TransferOptions
 from lcdvt.protocol.transfer import plan_transfer
 from lcdvt.workspace.answers import Answer, AnswerFile
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 LIMIT = 60
 ROWS = ["forest-upper-bound", "forest-target", "label-spreading"]
 QUICK = {"members": 2, "repeats": 2, "steps": 40, "labels": "10%", "rows": ROWS, "jobs": 1}

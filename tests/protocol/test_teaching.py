@@ -13,7 +13,7 @@ from lcdvt.dataset.dataset import Dataset, SurveyRows
 from lcdvt.dvt.config import TeachingConfig, preset
 from lcdvt.errors import SettingsError
 from lcdvt.protocol.doubtful import doubtful_labels
-from lcdvt.protocol.draw import run_draw, transfer_problem
+from lcdvt.protocol.draw import run_draw, transfer_problem, with_replicates_as_rows
 from lcdvt.protocol.novelty import other_score
 from lcdvt.protocol.plan import DrawTask, TransferOptions
 from lcdvt.protocol.teaching import first_opinions, teach
@@ -244,6 +244,28 @@ def test_consistency_needs_replicates_and_every_dvt_gets_them():
     assert "consistency" not in other.training.history_table()
     with pytest.raises(SettingsError, match="replicates=0"):
         TransferOptions(preset=task.config, replicates=0).config  # noqa: B018
+
+
+def test_the_upper_bound_learns_from_replicates_too():
+    problem, truth = shifted(target_objects=60, source_objects=60)
+    task = taught_task(problem, truth, (DVT_UPPER_BOUND,))
+    plain = run_draw(replace(task, dataset=replace(task.dataset, replicates=None))).probabilities[DVT_UPPER_BOUND]
+    found = run_draw(task).probabilities[DVT_UPPER_BOUND]
+    assert not np.array_equal(found, plain)
+    np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-5)
+
+
+def test_replicates_as_rows_have_their_stars_label_and_number():
+    x, nan = np.arange(6.0).reshape(3, 2), np.nan
+    again = np.array([[[10.0, 11], [nan, nan], [14, nan]], [[nan, nan], [22, 23], [24, 25]]])
+    rows, star = with_replicates_as_rows(SurveyRows("new", x, np.array([2, -1, 1]), again))
+    assert star.tolist() == [0, 1, 2, 0, 2, 1, 2]
+    assert rows.y.tolist() == [2, -1, 1, 2, 1, -1, 1]
+    assert rows.x[:3].tolist() == x.tolist()
+    assert rows.x[3:, 0].tolist() == [10, 14, 22, 24]
+    assert rows.replicates[0, 3:].tolist() == x[star[3:]].tolist()
+    alone, star = with_replicates_as_rows(SurveyRows("new", x, np.array([2, -1, 1])))
+    assert (alone.x is x, star.tolist()) == (True, [0, 1, 2])
 
 
 def test_a_star_and_its_replicates_are_learned_from_together_and_what_was_not_made_is_left_out():

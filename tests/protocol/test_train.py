@@ -13,6 +13,8 @@ from lcdvt.errors import LcdvtError
 from lcdvt.protocol import carry_out
 from lcdvt.results.draw_record import read_draws
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 QUICK = {"members": 2, "repeats": 2, "steps": 40, "jobs": 1}
 
 

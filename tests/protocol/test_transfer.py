@@ -15,6 +15,8 @@ from lcdvt.errors import SettingsError
 from lcdvt.protocol import carry_out
 from lcdvt.results.saved import load_run
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 QUICK = {"members": 2, "repeats": 2, "steps": 40, "labels": "10%", "rows": ["gmm-transfer", "forest-target"], "jobs": 1}
 
 

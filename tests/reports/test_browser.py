@@ -10,6 +10,7 @@ import lcdvt
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.usefixtures("few_trees"),
     pytest.mark.skipif(find_browser() is None, reason="no Chromium here: the report is not looked at in a browser"),
 ]
 

@@ -9,6 +9,8 @@ from helpers.report_pages import Page
 import lcdvt
 from lcdvt.reports.write import report
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 STAR = "<script>alert({number})</script>"
 CLASS = '"><img src=x onerror=alert(2)>&$x_1$'
 CITATION = "<b onclick='alert(3)'>A & B 2020</b>"

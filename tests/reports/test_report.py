@@ -23,6 +23,8 @@ from lcdvt.reports.predictions import read_predictions
 from lcdvt.reports.write import report
 from lcdvt.results.draw_record import read_draws
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 RIVALS = ["forest-target", "svm-target"]
 QUICK = {"members": 2, "steps": 20, "rows": RIVALS, "jobs": 1}
 FIGURES = ("reliability diagram", "map of the latent space", "amplitude against period", "light curve of")

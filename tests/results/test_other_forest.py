@@ -12,6 +12,8 @@ import lcdvt
 from lcdvt.errors import WorkspaceError
 from lcdvt.results.other_forest import OTHER_FILE, OtherForest, read_other_forest
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 FEATURES = 5
 
 

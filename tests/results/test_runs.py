@@ -13,6 +13,8 @@ from lcdvt.results.comparison import compare
 from lcdvt.tables.formats import FORMATS
 from lcdvt.tables.table import MACRO
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 QUICK = {
     "preset": "tied",
     "members": 1,

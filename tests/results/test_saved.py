@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -87,6 +88,19 @@ def test_an_impossible_temperature_is_refused(saved: tuple[Path, SavedRun], tmp_
     text = (folder / "config.toml").read_text()
     (folder / "config.toml").write_text(text.replace("temperature = 1.0", f"temperature = {temperature}", 1))
     with pytest.raises(SettingsError, match=r"run\.temperature"):
+        load_run(folder)
+
+
+@pytest.mark.parametrize(("name", "value"), [("classes", "[]"), ("surveys", "[]"), ("seeds", "[]"), ("widths", "[2]")])
+def test_a_run_without_classes_surveys_or_members_is_refused(
+    saved: tuple[Path, SavedRun], tmp_path: Path, name: str, value: str
+) -> None:
+    folder = copy_of(saved[0], tmp_path)
+    text = (folder / "config.toml").read_text()
+    changed = re.sub(rf"(?ms)^{name} = \[.*?\]$", f"{name} = {value}", text, count=1)
+    assert changed != text
+    (folder / "config.toml").write_text(changed)
+    with pytest.raises(SettingsError, match=rf"run\.{name}"):
         load_run(folder)
 
 

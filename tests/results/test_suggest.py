@@ -10,6 +10,8 @@ import pytest
 import lcdvt
 from lcdvt.errors import SettingsError
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 QUICK = {"members": 2, "repeats": 1, "steps": 30, "preset": "tied", "rows": []}
 
 

@@ -2,11 +2,10 @@
 
 import json
 import os
-import subprocess
-import sys
-from pathlib import Path
+import shlex
 
 import pytest
+from helpers.warm_commands import WarmCommand
 
 COMMANDS = """
 lcdvt simulate ogle ogle/ --objects 50 --seed 1
@@ -21,15 +20,12 @@ lcdvt report ogle-lsst
 @pytest.mark.slow
 def test_labels_of_ogle_are_carried_over_to_the_first_year_of_lsst(tmp_path):
     variables = {key: value for key, value in os.environ.items() if key != "LCDVT_DATA"}
-    variables["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     said = {}
     for command in COMMANDS:
-        answer = subprocess.run(
-            command, shell=True, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False
-        )
-        assert answer.returncode == 0, f"{command}\n{answer.stdout}\n{answer.stderr}"
-        said[command] = answer.stdout
-        assert "simulated" in answer.stdout, command
+        running = WarmCommand(shlex.split(command)[1:], variables, tmp_path)
+        said[command], complained = running.communicate()
+        assert running.wait() == 0, f"{command}\n{said[command]}\n{complained}"
+        assert "simulated" in said[command], command
     for survey, objects in (("ogle", 50), ("lsst", 60)):
         stored = json.loads((tmp_path / "lcdvt-data" / survey / "ingest.json").read_text())
         assert stored["simulated"]
