@@ -382,8 +382,9 @@ def _subtract(
             y_two -= normal[at + EQUATION + i * LANES] * solution[i]
         at += 2 * harmonic * LANES
         a, b, d = normal[at], normal[at + LANES], normal[at + EQUATION + LANES]
-        determinant, i = a * d - b * b, 2 * harmonic
-        solution[i], solution[i + 1] = (d * y_one - b * y_two) / determinant, (a * y_two - b * y_one) / determinant
+        determinant = a * d - b * b
+        solution[2 * harmonic] = (d * y_one - b * y_two) / determinant
+        solution[2 * harmonic + 1] = (a * y_two - b * y_one) / determinant
     for i in range(begin, end):
         epochs[RESIDUALS, i] = y[i]
     for position in range(determined):
