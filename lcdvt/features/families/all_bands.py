@@ -94,10 +94,12 @@ def compute(
     values[:, _DRW] = np.log10(joint.tau)
     values[:, _DRW + 1] = np.log10(np.maximum(joint.sigma, 1e-4))
     values[:, _DRW + 2] = joint.gain
-    if calibrated:
-        _spectrum(joint, wavelengths, values)
-    values[:, _SED + 2] = amplitude_slopes(joint, wavelengths)
-    _colour_change(joint, wavelengths, values)
+    # One band has no colour.
+    if np.count_nonzero((wavelengths >= SED_RANGE[0]) & (wavelengths <= SED_RANGE[1])) > 1:
+        if calibrated:
+            _spectrum(joint, wavelengths, values)
+        values[:, _SED + 2] = amplitude_slopes(joint, wavelengths)
+        _colour_change(joint, wavelengths, values)
     # A star that does not vary at all has no values.
     values[largest <= 1e-10] = np.nan
     out[enough] = values
@@ -218,15 +220,12 @@ def amplitude_slopes(curve: JointCurves, wavelengths: np.ndarray) -> np.ndarray:
     little, and the prior keeps what the data cannot tell at the expected slope.
     """
     objects, bands = curve.offset.shape
-    shared = (wavelengths >= SED_RANGE[0]) & (wavelengths <= SED_RANGE[1])
-    if np.count_nonzero(shared) < 2:
-        return np.full(objects, np.nan)
     place = np.repeat(np.arange(objects), np.diff(curve.offsets)) * bands + curve.band
     count, squares, noise = (
         np.bincount(place, weights, objects * bands).reshape(objects, bands)
         for weights in (np.ones(len(place)), curve.residual**2, curve.error**2)
     )
-    used = (count >= 2) & shared
+    used = (count >= 2) & (wavelengths >= SED_RANGE[0]) & (wavelengths <= SED_RANGE[1])
     total = np.sum(count, axis=1, where=used)
     whole, noise_total = np.sum(squares, axis=1, where=used), np.sum(noise, axis=1, where=used)
     start = np.sqrt(np.maximum((whole - noise_total) / total, 1e-2 * whole / total))
