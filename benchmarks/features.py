@@ -52,7 +52,8 @@ FAST_ROUNDS = 5
 FEETS_ROUNDS = 2  # each takes minutes
 MANY_BANDS_ROUNDS = 3
 MANY_BANDS_STARS = 40
-PERIOD_STARS = 40
+PERIOD_STARS, SPREAD = 40, 3
+PERIOD_SECONDS = 4.0
 COPIES_FOR_LIGHT_CURVE = 40
 SCALING_STEPS = (1_000, 5_000, 20_000)
 CURVES_FOR_TWO_PROCESSES = 4_800
@@ -229,17 +230,25 @@ def period_over_fats(survey: str, console: Console) -> float:
     """Return what all features with the period cost, relative to the FATS set alone, on simulated stars."""
     with tempfile.TemporaryDirectory() as folder:
         raw, workspace = Path(folder) / survey, Path(folder) / "workspace"
-        lcdvt.simulate(survey, raw, objects=PERIOD_STARS)
+        # of MACHO's fields some were seen three times as often as others, and neighbours in a field are alike
+        lcdvt.simulate(survey, raw, objects=SPREAD * PERIOD_STARS)
         lcdvt.ingest(raw, data=workspace, features="none", jobs=1)
         stored = lcdvt.open_survey(survey, data=workspace)
         epochs = pd.concat(stored.iter_epochs()).astype({"band": str})
+        epochs = epochs[epochs["object_id"].isin(epochs["object_id"].unique()[::SPREAD])]
         described = stored.survey
     table = pa.Table.from_pandas(epochs, preserve_index=False)
-    costs = []
-    for features, period_range in (("fats", None), ("all", described.period_range)):
-        config = FeatureConfig(bands=described.bands, features=features, period_range=period_range)
+    asked = [
+        FeatureConfig(bands=described.bands, features=features, period_range=period_range)
+        for features, period_range in (("fats", None), ("all", described.period_range))
+    ]
+    for config in asked:
         extract_table(table, config)
-        costs.append(cpu_seconds(partial(extract_table, table, config), FAST_ROUNDS) / PERIOD_STARS)
+    rounds: list[list[float]] = []
+    while len(rounds) < FAST_ROUNDS or np.sum(rounds) < PERIOD_SECONDS:
+        # in turn, so that a slow moment of the machine meets both
+        rounds.append([cpu_seconds(partial(extract_table, table, config), 1) for config in asked])
+    costs = np.min(rounds, axis=0) / PERIOD_STARS
     console.print(
         f"simulated {survey}, {len(epochs) / PERIOD_STARS:.0f} epochs a star: FATS {1e3 * costs[0]:.1f} ms, all with "
         f"the period {1e3 * costs[1]:.1f} ms, {costs[1] / costs[0]:.2f} times (processor time, seed 0)"
