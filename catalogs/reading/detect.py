@@ -145,6 +145,8 @@ def match_format(form: Format, name: str, head: bytes, table: TableHead | None =
     if form.type != "text":
         if not head.lstrip().startswith(TABLE_MAGIC[form.type]):
             return f"it does not begin like a {form.type} file"
+        if form.type == "json" and b"\0" in head:  # its first byte alone says little
+            return "it is binary, not text"
         groups |= _name_groups(form, name)
         if table is not None:
             absent = [str(column) for column in form.used_columns if not _is_there(form, str(column), table.columns)]

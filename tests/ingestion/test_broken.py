@@ -3,6 +3,7 @@
 import gzip
 import io
 import os
+import random
 import tarfile
 import zipfile
 from pathlib import Path
@@ -16,6 +17,7 @@ from lcdvt.errors import LcdvtError
 
 ROWS = [(300.0 + day, 15.0 + day / 100, 0.02, 16.0, 0.03) for day in range(20)]
 GOOD = eros_text("lm0010k1", ROWS)
+BINARY = random.Random(0).randbytes(512) + b"\0"
 BROKEN_FILES = Path(__file__).parents[1] / "data" / "broken"
 
 
@@ -38,7 +40,8 @@ def check_one_good_object(result: lcdvt.IngestResult, *said: str) -> None:
     ("content", "said"),
     [
         (b"", "is empty"),
-        (os.urandom(512) + b"\0", "binary"),
+        (BINARY, "binary"),
+        (b"{" + BINARY, "binary"),
         (GOOD.encode()[:-20], "lm0010k2.time:24: too few columns"),
         (
             GOOD.replace("  310.00000  15.100", "  310.00000  15.1OO").encode(),
@@ -49,7 +52,7 @@ def check_one_good_object(result: lcdvt.IngestResult, *said: str) -> None:
         (GOOD.split("   date")[0].encode() + b"\n", "no data line"),
         (b"x,y\n1,2\n", "not a light curve of eros"),
     ],
-    ids=["empty", "binary", "half a line", "letters", "extra column", "truncated gz", "header only", "other format"],
+    ids=["empty", "binary", "binary like JSON", "half a line", "letters", "extra column", "truncated gz", "header only", "other format"],
 )
 def test_a_broken_file_is_named_and_the_others_go_on(tmp_path, workspace, content, said):
     folder = with_a_good_star(tmp_path / "eros")
