@@ -52,7 +52,17 @@ def check_one_good_object(result: lcdvt.IngestResult, *said: str) -> None:
         (GOOD.split("   date")[0].encode() + b"\n", "no data line"),
         (b"x,y\n1,2\n", "not a light curve of eros"),
     ],
-    ids=["empty", "binary", "binary like JSON", "half a line", "letters", "extra column", "truncated gz", "header only", "other format"],
+    ids=[
+        "empty",
+        "binary",
+        "binary like JSON",
+        "half a line",
+        "letters",
+        "extra column",
+        "truncated gz",
+        "header only",
+        "other format",
+    ],
 )
 def test_a_broken_file_is_named_and_the_others_go_on(tmp_path, workspace, content, said):
     folder = with_a_good_star(tmp_path / "eros")
