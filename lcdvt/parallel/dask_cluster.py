@@ -5,12 +5,14 @@ its batches' time and nothing else: the scheduler gives them to another, and a p
 with the same bytes.
 """
 
+import asyncio
 import logging
 import os
+import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -51,11 +53,24 @@ def run_on_dask(
         for batch in batches:
             in_flight.append(client.submit(_run_there, function, folder, batch, pure=False, retries=RETRIES))
             # Asked for each time, because workers come and go.
-            threads = max(sum(client.nthreads().values()), 1)
+            threads = max(sum(_answer(client, client.nthreads).values()), 1)
             while len(in_flight) >= BATCHES_IN_FLIGHT_PER_THREAD * threads:
-                yield in_flight.popleft().result()
+                yield _answer(client, in_flight.popleft().result)
         while in_flight:
-            yield in_flight.popleft().result()
+            yield _answer(client, in_flight.popleft().result)
+
+
+def _answer(client: Any, question: Callable[[], Awaitable[Any]]) -> Any:
+    """Ask in the client's thread and wait for it here.
+
+    The client's own way of waiting, interrupted before the question has left, shows a traceback: a NameError in
+    `distributed.utils.sync`.
+    """
+
+    async def ask() -> Any:
+        return await question()
+
+    return asyncio.run_coroutine_threadsafe(ask(), client.loop.asyncio_loop).result()
 
 
 def _run_there(function: Callable[[Batch], Result], folder: str, batch: Batch) -> Result:
@@ -77,27 +92,38 @@ def _connected(address: str, jobs: int | None) -> Iterator[Any]:
         from distributed import Client, LocalCluster
     except ImportError as error:
         raise LcdvtError("a Dask cluster needs the dask extra: pip install 'lcdvt[dask]'.") from error
-    if address == LOCAL:
-        with deaf_to_interrupts():
-            # Its warnings tell of batches given up and workers ended: what Ctrl-C asks for.
-            cluster = LocalCluster(
-                n_workers=jobs, threads_per_worker=1, dashboard_address=None, silence_logs=logging.ERROR
-            )
-        with cluster, Client(cluster) as client:
-            yield client
-        return
+    opened = ExitStack()
     try:
-        client = Client(address, timeout=SECONDS_TO_ANSWER)
-    except (OSError, ValueError) as error:
-        raise LcdvtError(f"no Dask scheduler answers at {address}: start one, or give dask=local.") from error
-    with client:
-        try:
-            client.wait_for_workers(1, timeout=SECONDS_FOR_A_WORKER)
-        except TimeoutError as error:
-            raise LcdvtError(
-                f"the Dask scheduler at {address} has no workers: start some with `dask worker {address} --nthreads 1`."
-            ) from error
+        with deaf_to_interrupts(), warnings.catch_warnings():
+            # Another cluster on this machine is nobody's trouble: nobody asked for a page of this one.
+            warnings.filterwarnings("ignore", message=r"\s*Port \d+ is already in use", category=UserWarning)
+            if address == LOCAL:
+                # Its warnings tell of batches given up and workers ended: what Ctrl-C asks for.
+                cluster = LocalCluster(
+                    n_workers=jobs, threads_per_worker=1, dashboard_address=None, silence_logs=logging.ERROR
+                )
+                client = opened.enter_context(Client(opened.enter_context(cluster)))
+            else:
+                try:
+                    client = opened.enter_context(Client(address, timeout=SECONDS_TO_ANSWER))
+                except (OSError, ValueError) as error:
+                    raise LcdvtError(
+                        f"no Dask scheduler answers at {address}: start one, or give dask=local."
+                    ) from error
+        _wait_for_a_worker(client, address)
         yield client
+    finally:
+        with deaf_to_interrupts():
+            opened.close()
+
+
+def _wait_for_a_worker(client: Any, address: str) -> None:
+    try:
+        _answer(client, lambda: client.wait_for_workers(1, timeout=SECONDS_FOR_A_WORKER))
+    except TimeoutError as error:
+        raise LcdvtError(
+            f"the Dask scheduler at {address} has no workers: start some with `dask worker {address} --nthreads 1`."
+        ) from error
 
 
 @contextmanager

@@ -128,8 +128,9 @@ def _run_for_a_moment(function: Callable[[Batch], Result], batches: Iterator[Bat
 
 def _run_on_pool(function: Callable[[Batch], Result], batches: Iterable[Batch], jobs: int) -> Iterator[Result]:
     # loky, unlike the standard pool, needs no `if __name__ == "__main__"` in a user's script and does not
-    # fork a process that already runs OpenMP threads.
-    from joblib.externals.loky import ProcessPoolExecutor
+    # fork a process that already runs OpenMP threads. An interrupt may be lost while Python imports.
+    with deaf_to_interrupts():
+        from joblib.externals.loky import ProcessPoolExecutor
 
     with warnings.catch_warnings():
         # It replaces a worker that holds on to memory, and warns of that in the middle of the progress.

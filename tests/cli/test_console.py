@@ -110,19 +110,29 @@ def test_ctrl_c_inside_a_compiled_function_is_an_interruption_too(monkeypatch, c
         main.main()
 
 
-def test_an_interruption_while_python_imports_is_one_sentence():
+DROPPED = """
+class Tidied:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+Tidied()
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("interrupt", ["raise KeyboardInterrupt", DROPPED], ids=["raised", "dropped"])
+def test_an_interruption_while_python_imports_is_one_sentence(interrupt):
     code = (
-        "import sys\n"
+        "import signal, sys, time\n"
         "class Interrupted:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
         "        if name == 'lcdvt.cli.main':\n"
-        "            raise KeyboardInterrupt\n"
+        f"            exec({interrupt!r})\n"
         "sys.meta_path.insert(0, Interrupted())\n"
         "from importlib.metadata import entry_points\n"
         "entry_points(group='console_scripts')['lcdvt'].load()()"
     )
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert answer.returncode == 130
+    assert answer.returncode == 130, answer.stderr
     assert (
         answer.stderr.strip() == "lcdvt: interrupted; what was finished is kept, run the same command again to go on."
     )

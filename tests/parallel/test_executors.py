@@ -175,3 +175,58 @@ def test_a_task_submitted_just_before_the_end_shows_no_traceback():
     """loky drops its tasks, but not the list of those to come: its thread must not say so on the terminal."""
     ended = subprocess.run([sys.executable, "-c", KILLED], capture_output=True, text=True, timeout=120, check=False)
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def said_when_interrupted(code: str) -> str:
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False)
+    assert ended.returncode == 130, (ended.stdout, ended.stderr)
+    return ended.stderr
+
+
+WHILE_IMPORTING = """
+import signal, sys
+from lcdvt.parallel.executors import Workers, run_batches
+
+class Tidied:
+    def __del__(self):  # Python drops what is raised here
+        signal.raise_signal(signal.SIGINT)
+
+class WhileImporting:
+    def find_spec(self, name, path=None, target=None):
+        if name == "joblib.externals.loky":
+            Tidied()
+
+sys.meta_path.insert(0, WhileImporting())
+try:
+    print(list(run_batches(abs, range(3), Workers(2))))
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+
+
+@needs_masks
+def test_an_interrupt_while_the_pool_is_imported_is_not_lost():
+    assert said_when_interrupted(WHILE_IMPORTING) == ""
+
+
+BEFORE_THE_QUESTION_HAS_LEFT = """
+import os, signal, sys, threading, time
+from distributed import default_client
+from lcdvt.parallel.executors import Workers, run_batches
+
+def batches():
+    yield 1
+    default_client().loop.add_callback(time.sleep, 1)  # as if the machine were busy
+    threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGINT]).start()
+    yield 2
+
+try:
+    print(list(run_batches(abs, batches(), Workers(2, "local"))))
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+
+
+@needs_masks
+def test_an_interrupt_before_a_cluster_was_asked_shows_no_traceback():
+    assert said_when_interrupted(BEFORE_THE_QUESTION_HAS_LEFT) == ""
