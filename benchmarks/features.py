@@ -149,7 +149,7 @@ def feets_seconds(epochs: pd.DataFrame) -> float:
 def fats_seconds(epochs: pd.DataFrame) -> float:
     """Time the whole single-band FATS set from Arrow table to Arrow table."""
     table = pa.Table.from_pandas(epochs, preserve_index=False)
-    config = FeatureConfig(bands=(BAND,))
+    config = FeatureConfig(bands=(BAND,), features="fats")
     extract_table(table, config)
     return seconds(lambda: extract_table(table, config), FAST_ROUNDS)
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, Literal
 
 from lcdvt.catalogs.vocabulary import known_wavelength
@@ -92,7 +93,7 @@ class FeatureConfig:
         """Whether a set was asked for rather than features by name."""
         return isinstance(self.features, str) and self.features in FEATURE_SETS
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The features' names in the table's order."""
         chosen = resolve_features(self.features)

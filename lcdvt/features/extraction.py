@@ -135,7 +135,9 @@ def extract_table(epochs: pa.Table, config: FeatureConfig) -> pa.Table:
     with np.errstate(all="ignore"):
         values = _values(gated, every, config, len(objects))
     report = _report(gated, len(objects), config.bands, int((~known).sum()))
-    arrays = [objects, *(pa.array(values[:, i], pa.float64()) for i in range(values.shape[1]))]
+    # Columns that lie in one piece are taken as they are.
+    columns = np.asfortranarray(values)
+    arrays = [objects, *(pa.array(columns[:, i]) for i in range(columns.shape[1]))]
     result = pa.Table.from_arrays(arrays, names=[OBJECT_ID, *config.columns()])
     return result.replace_schema_metadata({REPORT_KEY: report.to_json()})
 

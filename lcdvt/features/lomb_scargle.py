@@ -11,12 +11,12 @@ The window's sums are computed once and serve every whitening step.
 """
 
 import math
-from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from lcdvt.compiled.kernel import fast_kernel, fast_part
+from lcdvt.features.transforms import Transforms
 from lcdvt.features.waves import wave
 
 SAMPLES_PER_PEAK: Final = 5.0
@@ -27,13 +27,10 @@ NEIGHBOUR_SHARE: Final = 0.45
 # Where the epochs see a sinusoid as nearly constant or one-dimensional (the lowest frequencies, multiples of one per
 # day) the power is a ratio of two small numbers and not band-limited at all: always computed exactly. A quarter is
 # the determinant of phases spread evenly; one frequency in several hundred lies below this.
-DEGENERATE: Final = 0.1
+DEGENERATE: Final = np.float32(0.1)
 RANK_ONE: Final = 1e-10
 # The recurrence costs N² and the FFT N log N: they cross near here.
 LONGEST_DIRECT: Final = 60
-NUFFT_TOLERANCE: Final = 1e-6
-PLANS_KEPT: Final = 8
-UPSAMPLING: Final = 1.25
 
 
 class Grid(NamedTuple):
@@ -77,129 +74,99 @@ class DirectSums:
     """Sums of one short curve at every frequency, each epoch's phase rotated from one frequency to the next."""
 
     def __init__(self, since: np.ndarray, grid: Grid) -> None:
-        first, turn = 2.0 * math.pi * grid.lowest * since, 2.0 * math.pi * grid.step * since
-        self._start = np.stack((np.cos(first), np.sin(first), np.cos(turn), np.sin(turn)))
-        self._window, self._signal = np.empty((grid.size, 4)), np.empty((grid.size, 2))
-        _sum_window(*self._start.copy(), self._window)
+        first, turn = 2.0 * math.pi * (grid.lowest + grid.step) * since, 2.0 * math.pi * grid.step * since
+        # What a phase turns by from one frequency to its neighbour, and from one group of three to the next.
+        turns = np.array((turn, COARSE_STEP * turn))
+        self._first = np.cos(first), np.sin(first)
+        self._turns = np.cos(turns), np.sin(turns)
+        groups = -(-grid.size // COARSE_STEP)
+        self._size = grid.size
+        self._single, self._double, self._signal = np.empty((3, COARSE_STEP * groups, 2))
+        share = np.full(len(since), 1.0 / len(since))
+        self._sum(share, self._single)
+        doubled, by = 2.0 * first, 2.0 * turns
+        _sum_groups(share * np.cos(doubled), share * np.sin(doubled), np.cos(by), np.sin(by), self._double)
+
+    def _sum(self, values: np.ndarray, sums: np.ndarray) -> None:
+        _sum_groups(values * self._first[0], values * self._first[1], *self._turns, sums)
 
     def highest(self, signal: np.ndarray) -> Highest:
         """Return the highest point for a signal of zero mean."""
-        # The signal rides along in the rotated vector: one multiplication fewer per epoch and frequency.
-        phases = self._start.copy()
-        phases[:2] *= signal
-        return Highest(*_highest_of_all(*phases, self._window, self._signal))
+        self._sum(signal / len(signal), self._signal)
+        return Highest(*_highest_of_all(self._single, self._double, self._signal, self._size))
 
 
 @fast_kernel
-def _sum_window(
-    cosine: np.ndarray, sine: np.ndarray, cos_turn: np.ndarray, sin_turn: np.ndarray, window: np.ndarray
+def _sum_groups(
+    cosine: np.ndarray, sine: np.ndarray, cos_turns: np.ndarray, sin_turns: np.ndarray, sums: np.ndarray
 ) -> None:
-    """Fill the means of cos, sin, cos² and cos·sin at every frequency."""
-    epochs = cosine.size
-    for k in range(window.shape[0]):
-        c = 0.0
-        s = 0.0
-        c_square = 0.0
-        product = 0.0
-        for i in range(epochs):
+    """Fill Σ value·cos and Σ value·sin at every frequency from what they are at the second, which is used up.
+
+    Three frequencies at a time: the middle one's phases are rotated from group to group, and to its neighbours, before
+    and after, it is the same rotation but for a sign.
+    """
+    for middle in range(1, sums.shape[0], COARSE_STEP):
+        c = s = cos_c = sin_s = cos_s = sin_c = 0.0
+        for i in range(cosine.size):
             here_cos, here_sin = cosine[i], sine[i]
+            turn_cos, turn_sin = cos_turns[0, i], sin_turns[0, i]
             c += here_cos
             s += here_sin
-            c_square += here_cos * here_cos
-            product += here_cos * here_sin
-            cosine[i] = here_cos * cos_turn[i] - here_sin * sin_turn[i]
-            sine[i] = here_sin * cos_turn[i] + here_cos * sin_turn[i]
-        window[k, 0] = c / epochs
-        window[k, 1] = s / epochs
-        window[k, 2] = c_square / epochs
-        window[k, 3] = product / epochs
+            cos_c += turn_cos * here_cos
+            sin_s += turn_sin * here_sin
+            cos_s += turn_cos * here_sin
+            sin_c += turn_sin * here_cos
+            turn_cos, turn_sin = cos_turns[1, i], sin_turns[1, i]
+            cosine[i] = here_cos * turn_cos - here_sin * turn_sin
+            sine[i] = here_sin * turn_cos + here_cos * turn_sin
+        sums[middle - 1, 0], sums[middle - 1, 1] = cos_c + sin_s, cos_s - sin_c
+        sums[middle, 0], sums[middle, 1] = c, s
+        sums[middle + 1, 0], sums[middle + 1, 1] = cos_c - sin_s, cos_s + sin_c
 
 
 @fast_kernel
-def _highest_of_all(
-    cosine: np.ndarray,
-    sine: np.ndarray,
-    cos_turn: np.ndarray,
-    sin_turn: np.ndarray,
-    window: np.ndarray,
-    signal: np.ndarray,
-) -> tuple[int, float]:
-    """Return index and power of the highest point where every frequency is summed."""
-    epochs = cosine.size
-    for k in range(window.shape[0]):
-        yc = 0.0
-        ys = 0.0
-        for i in range(epochs):
-            here_cos, here_sin = cosine[i], sine[i]
-            yc += here_cos
-            ys += here_sin
-            cosine[i] = here_cos * cos_turn[i] - here_sin * sin_turn[i]
-            sine[i] = here_sin * cos_turn[i] + here_cos * sin_turn[i]
-        signal[k, 0] = yc / epochs
-        signal[k, 1] = ys / epochs
+def _highest_of_all(single: np.ndarray, double: np.ndarray, signal: np.ndarray, size: int) -> tuple[int, float]:
+    """Return index and power of the highest of the first points, from the window's means and the signal's."""
     best_index = -1
     best_power = -1.0
-    for k in range(window.shape[0]):
-        c, s, c_square = window[k, 0], window[k, 1], window[k, 2]
-        power = _power(c_square - c * c, 1.0 - c_square - s * s, window[k, 3] - c * s, signal[k, 0], signal[k, 1])
+    for k in range(size):
+        c, s = single[k, 0], single[k, 1]
+        power = _power(
+            0.5 * (1.0 + double[k, 0]) - c * c,
+            0.5 * (1.0 - double[k, 0]) - s * s,
+            0.5 * double[k, 1] - c * s,
+            signal[k, 0],
+            signal[k, 1],
+        )
         if power > best_power:
             best_index, best_power = k, power
     return best_index, best_power
 
 
-class Transform:
-    """Sums Σ value·exp(i (first + k·step) t) for k = 0, 1, … number − 1 by non-uniform FFT.
-
-    Parameters
-    ----------
-    number
-        Frequencies wanted.
-    """
-
-    def __init__(self, number: int) -> None:
-        self._number = number
-        # Few sizes, so that plans are shared between curves of nearly the same length.
-        quantum = 1 << max(number.bit_length() - 5, 1)
-        self._modes = -(-number // quantum) * quantum
-        self._plan = _plan(self._modes)
-
-    def at(self, first: np.ndarray, step: np.ndarray) -> np.ndarray:
-        """Take the epochs' phases at the first frequency and their steps; return what every value is multiplied with.
-
-        The transform's modes run from −M/2: the shift brings the first frequency there.
-        """
-        self._plan.setpts(step)
-        return np.exp(1j * (first + (self._modes // 2) * step))
-
-    def sums(self, values: np.ndarray) -> np.ndarray:
-        """Return real and imaginary parts, a row for each frequency, of values that were shifted."""
-        found = self._plan.execute(values)
-        return np.ascontiguousarray(found[: self._number]).view(np.float64).reshape(-1, 2)
-
-
-@lru_cache(maxsize=PLANS_KEPT)
-def _plan(modes: int) -> Any:
-    import finufft
-
-    # One thread: batches are spread over processes already. Few epochs and many frequencies: the inner FFT is all of
-    # the cost, and a quarter more frequencies are enough for it at this tolerance, instead of twice as many.
-    return finufft.Plan(1, (modes,), n_trans=1, eps=NUFFT_TOLERANCE, isign=1, nthreads=1, upsampfac=UPSAMPLING)
-
-
 class FourierSums:
-    """Coarse sums of one long curve by non-uniform FFT."""
+    """Coarse sums of one long curve by non-uniform FFT.
+
+    Single precision does: they only tell where the exact sums are worth their cost, and leave a wide margin.
+    """
 
     def __init__(self, since: np.ndarray, grid: Grid) -> None:
         self._since, self._grid = since, grid
         number = -(-grid.size // COARSE_STEP)
-        self._transform = Transform(number)
+        self._transform = Transforms(number, 1)
         first, step = 2.0 * math.pi * (grid.lowest + grid.step) * since, 2.0 * math.pi * COARSE_STEP * grid.step * since
-        self._double = self._transform.sums(self._transform.at(2.0 * first, 2.0 * step) / len(since))
-        self._shift = self._transform.at(first, step) / len(since)
-        self._single = self._transform.sums(self._shift)
+        # Copied, because the next sums stand in the same place.
+        self._double = self._transform.sums(self._turned(2.0 * first, 2.0 * step)).copy()
+        self._shift = self._turned(first, step)
+        self._single = self._transform.sums(self._shift).copy()
         neighbour = 2.0 * math.pi * grid.step * since
         self._turn_cos, self._turn_sin = np.cos(neighbour), np.sin(neighbour)
-        self._coarse_power = np.empty(number)
+        self._coarse_power = np.empty(number, dtype=np.float32)
+
+    def _turned(self, first: np.ndarray, step: np.ndarray) -> np.ndarray:
+        """Return what every value is multiplied with: a mean, its modes running from the middle, not from zero."""
+        self._transform.at(step.astype(np.float32))
+        turn = np.exp(1j * (first + (self._transform.modes // 2) * step))
+        return (turn / len(turn)).astype(np.complex64)
 
     def highest(self, signal: np.ndarray) -> Highest:
         """Return the highest point of the whole grid for a signal of zero mean."""
@@ -212,7 +179,7 @@ class FourierSums:
                 self._grid.size,
                 self._single,
                 self._double,
-                self._transform.sums(self._shift * signal),
+                self._transform.sums(self._shift * signal.astype(np.float32)),
                 self._turn_cos,
                 self._turn_sin,
                 self._coarse_power,
@@ -235,16 +202,18 @@ def _highest_of_coarse(
     coarse_power: np.ndarray,
 ) -> tuple[int, float]:
     """Return index and power of the highest point: exact at every coarse frequency that may neighbour it."""
+    half, one, infinite = np.float32(0.5), np.float32(1.0), np.float32(np.inf)
     top = 0
     for k in range(coarse_power.size):
-        c, s, yc, ys = single[k, 0], single[k, 1], transform[k, 0], transform[k, 1]
-        cc = 0.5 * (1.0 + double[k, 0]) - c * c
-        ss = 0.5 * (1.0 - double[k, 0]) - s * s
-        cs = 0.5 * double[k, 1] - c * s
+        # Flat, real and imaginary parts in turn: of an axis of two the compiler would not know that it is two.
+        c, s, yc, ys = single[2 * k], single[2 * k + 1], transform[2 * k], transform[2 * k + 1]
+        cc = half * (one + double[2 * k]) - c * c
+        ss = half * (one - double[2 * k]) - s * s
+        cs = half * double[2 * k + 1] - c * s
         determinant = cc * ss - cs * cs
-        power = (ss * yc * yc + cc * ys * ys - 2.0 * cs * yc * ys) / determinant
+        power = (ss * yc * yc + cc * ys * ys - (cs + cs) * yc * ys) / determinant
         # Infinite where it has to be computed exactly.
-        coarse_power[k] = power if determinant > DEGENERATE else np.inf
+        coarse_power[k] = power if determinant > DEGENERATE else infinite
     for k in range(coarse_power.size):
         if coarse_power[top] == np.inf or coarse_power[top] < coarse_power[k] < np.inf:
             top = k

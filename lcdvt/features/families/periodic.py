@@ -39,8 +39,11 @@ def compute_with_frequencies(curves: Curves) -> tuple[np.ndarray, np.ndarray]:
     out = np.full((number, len(FEATURES)), np.nan)
     frequencies = np.full((number, FREQUENCIES_OUT), np.nan)
     peaks = {}
-    work = np.empty((5, int(np.max(np.diff(curves.offsets), initial=0))))
-    for curve in np.flatnonzero(np.diff(curves.offsets) > 1).tolist():
+    epochs = np.diff(curves.offsets)
+    work = np.empty((5, int(np.max(epochs, initial=0))))
+    # Curves of nearly the same length, one after the other, share the plan of their transforms.
+    by_length = np.argsort(epochs, kind="stable")
+    for curve in by_length[epochs[by_length] > 1].tolist():
         part = slice(curves.offsets[curve], curves.offsets[curve + 1])
         peak = _whiten_curve(curves.time[part], curves.mag[part], work, out[curve], frequencies[curve])
         if peak is not None:
@@ -74,7 +77,7 @@ def _whiten_curve(
 
 def _describe_periods(curves: Curves, peaks: dict[int, Highest], frequency: np.ndarray, out: np.ndarray) -> None:
     """Fill the period, its false-alarm value, and the two features of the folded curve, for all curves at once."""
-    chosen = np.array(list(peaks))
+    chosen = np.array(sorted(peaks))
     epochs = np.diff(curves.offsets)[chosen]
     first = np.concatenate(([0], np.cumsum(epochs)))[:-1]
     rows = np.repeat(curves.offsets[chosen] - first, epochs) + np.arange(int(epochs.sum()))

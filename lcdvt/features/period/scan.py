@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lcdvt.compiled.kernel import fast_kernel, fast_part, kernel, part
 from lcdvt.features.period.fit import Bands
 from lcdvt.features.period.normal import Floats, Integers
-from lcdvt.features.period.transforms import Transforms
+from lcdvt.features.transforms import Transforms
 from lcdvt.features.waves import wave
 
 Powers = NDArray[np.float32]
@@ -81,8 +81,10 @@ def _transformed_power(bands: Bands, n_epochs: int, df: float, n_grid: int) -> P
         np.empty((3 * TRANSFORMS, n_epochs, 2), dtype=np.float32),
     )
     variance = _fill_transformed(*bands[:4], df, whole.modes // 2, lower, upper.modes // 2, points, values)
-    sums = whole.sums(points[0], values[: 2 * TRANSFORMS])
-    of_upper = upper.sums(points[1], values[2 * TRANSFORMS :])
+    whole.at(points[0])
+    upper.at(points[1])
+    turned = values.view(np.complex64)[:, :, 0]
+    sums, of_upper = whole.sums(turned[: 2 * TRANSFORMS]), upper.sums(turned[2 * TRANSFORMS :])
     power = np.empty(n_grid, dtype=np.float32)
     _fill_power(sums, whole.modes, of_upper, upper.modes, lower, np.float32(variance), power)
     return power

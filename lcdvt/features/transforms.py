@@ -29,20 +29,25 @@ class Transforms:
         # Few sizes, so that plans are shared between curves of nearly the same length.
         quantum = 1 << max(number.bit_length() - 5, 1)
         self.modes: Final = -(-number // quantum) * quantum
-        self._plan = _plan(self.modes, rows)
+        self._plan, self._found = _plan(self.modes, rows)
 
-    def sums(self, points: NDArray[np.float32], values: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the sums, row after row, real and imaginary parts in turn; those of the values are the last axis."""
+    def at(self, points: NDArray[np.float32]) -> None:
+        """Take the points that hold until others are given."""
         self._plan.setpts(points)
-        found = self._plan.execute(values.view(np.complex64)[:, :, 0])
-        return np.asarray(found.reshape(-1).view(np.float32))
+
+    def sums(self, values: NDArray[np.complex64]) -> NDArray[np.float32]:
+        """Return the sums, row after row, real and imaginary parts in turn; the next sums stand in the same place."""
+        self._plan.execute(values, self._found)
+        return self._found.reshape(-1).view(np.float32)
 
 
 @lru_cache(maxsize=PLANS_KEPT)
-def _plan(modes: int, rows: int) -> Any:
+def _plan(modes: int, rows: int) -> tuple[Any, NDArray[np.complex64]]:
+    """Return a plan and the place for what it finds: fresh memory for each transform costs as much as the transform."""
     import finufft
 
     # One thread: batches are spread over processes already.
-    return finufft.Plan(
+    plan = finufft.Plan(
         1, (modes,), n_trans=rows, eps=TOLERANCE, isign=1, nthreads=1, dtype="complex64", upsampfac=UPSAMPLING
     )
+    return plan, np.empty((rows, modes) if rows > 1 else modes, dtype=np.complex64)
