@@ -14,10 +14,11 @@ def start() -> None:
     sys.unraisablehook = _interrupt_again
     try:
         from lcdvt.cli.main import main
-    except KeyboardInterrupt:
+
+        main()
+    except KeyboardInterrupt:  # before the command has begun, which tells of its own
         sys.stderr.write(f"{INTERRUPTED}\n")
         sys.exit(EXIT_INTERRUPTED)
-    main()
 
 
 def _interrupt_again(lost: "sys.UnraisableHookArgs") -> None:
@@ -25,7 +26,11 @@ def _interrupt_again(lost: "sys.UnraisableHookArgs") -> None:
     if lost.exc_type is not KeyboardInterrupt:
         sys.__unraisablehook__(lost)
         return
-    import _thread
-    from threading import Timer
+    import signal
+    from threading import Timer, main_thread
 
-    Timer(SECONDS_TO_TIDY_UP, _thread.interrupt_main).start()
+    # to the main thread by name, which may be waiting: a signal that another thread gets does not wake it
+    if hasattr(signal, "pthread_kill"):
+        Timer(SECONDS_TO_TIDY_UP, signal.pthread_kill, (main_thread().ident, signal.SIGINT)).start()
+    else:  # Windows
+        Timer(SECONDS_TO_TIDY_UP, signal.raise_signal, (signal.SIGINT,)).start()

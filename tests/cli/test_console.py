@@ -110,12 +110,26 @@ def test_ctrl_c_inside_a_compiled_function_is_an_interruption_too(monkeypatch, c
         main.main()
 
 
+def test_an_interruption_before_the_command_begins_is_one_sentence(monkeypatch, capsys):
+    from lcdvt.cli import main, start
+
+    def interrupted():  # as typer is while it puts the commands together
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(main, "app", interrupted)
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
+    with pytest.raises(SystemExit) as ending:
+        start.start()
+    assert ending.value.code == main.EXIT_INTERRUPTED
+    assert capsys.readouterr().err.startswith("lcdvt: interrupted")
+
+
 DROPPED = """
 class Tidied:
     def __del__(self):
         signal.raise_signal(signal.SIGINT)
 Tidied()
-time.sleep(60)
+time.sleep(900)
 """
 
 
@@ -131,7 +145,7 @@ def test_an_interruption_while_python_imports_is_one_sentence(interrupt):
         "from importlib.metadata import entry_points\n"
         "entry_points(group='console_scripts')['lcdvt'].load()()"
     )
-    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=300)
     assert answer.returncode == 130, answer.stderr
     assert (
         answer.stderr.strip() == "lcdvt: interrupted; what was finished is kept, run the same command again to go on."
