@@ -136,8 +136,8 @@ def extract_table(epochs: pa.Table, config: FeatureConfig) -> pa.Table:
         values = _values(gated, every, config, len(objects))
     report = _report(gated, len(objects), config.bands, int((~known).sum()))
     # Columns that lie in one piece are taken as they are.
-    columns = np.asfortranarray(values)
-    arrays = [objects, *(pa.array(columns[:, i]) for i in range(columns.shape[1]))]
+    by_column = np.asfortranarray(values)
+    arrays = [objects, *(pa.array(by_column[:, i]) for i in range(by_column.shape[1]))]
     result = pa.Table.from_arrays(arrays, names=[OBJECT_ID, *config.columns()])
     return result.replace_schema_metadata({REPORT_KEY: report.to_json()})
 
