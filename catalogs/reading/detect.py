@@ -278,10 +278,9 @@ def _columns(
 
 
 def _looks_numeric(text: str) -> bool:
-    if text.strip().lower().encode() in (b"", *MISSING_WORDS):
-        return True  # no date in the first line costs that line, not the file
     try:
         float(text)
     except ValueError:
-        return False
+        # No date in the first line costs that line, not the file.
+        return text.strip().lower().encode() in (b"", *MISSING_WORDS)
     return True

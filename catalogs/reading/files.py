@@ -50,7 +50,7 @@ def decoded(content: bytes) -> str:
 
 def printable(name: str) -> str:
     """Return a file's name as text that can be shown and stored; names on disk may be any bytes."""
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return name if name.isascii() else name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def absolute_name(name: str) -> str:

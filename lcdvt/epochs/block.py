@@ -251,7 +251,8 @@ def _merged_by_id(curves: RawCurves) -> tuple[list[RawObject], NDArray[np.int32]
                     f"{curves.objects[first].source}; this file is skipped: give each object once."
                 )
                 curves.dropped_objects["read before"] += 1
-        objects.append(curves.objects[first]._replace(source=SOURCES_SEPARATOR.join(sources)))
+        found = curves.objects[first]
+        objects.append(found._replace(source=SOURCES_SEPARATOR.join(sources)) if len(sources) > 1 else found)
     return objects, new_index
 
 

@@ -159,11 +159,17 @@ def clean(block: EpochBlock, rule: tuple[Step, ...]) -> None:
 
 def _fats_reasons(block: EpochBlock, error_factor: float, sigma: float) -> NDArray[np.int8]:
     """Return for each epoch 1 if its error is too large, else 2 if it is too far from the mean, else 0."""
-    mean, std = _mean_and_std(block.mag, block.start)
-    largest = error_factor * _each(sum_within(block.err, block.start) / _lengths(block.start), block.start)
+    start, lengths = block.start, _lengths(block.start)
+    largest = error_factor * (sum_within(block.err, start) / lengths)
+    off_mean = block.mag - _each(sum_within(block.mag, start) / lengths, start)
+    std = np.sqrt(sum_within(off_mean * off_mean, start) / lengths)
     with np.errstate(divide="ignore", invalid="ignore"):
-        near_mean = (std == 0.0) | (np.abs(block.mag - mean) / std < sigma)
-    return np.where(block.err < largest, np.where(near_mean, 0, 2), 1).astype(np.int8)
+        is_far = ~(np.abs(off_mean) / _each(std, start) < sigma)
+    if (std == 0.0).any():
+        is_far &= _each(std != 0.0, start)
+    reasons = is_far.view(np.int8) * np.int8(2)
+    np.copyto(reasons, 1, where=~(block.err < _each(largest, start)))
+    return reasons
 
 
 def _clip_mask(block: EpochBlock, sigma: float) -> NDArray[np.bool_]:
@@ -184,5 +190,5 @@ def _lengths(start: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.maximum(np.diff(start), 1)
 
 
-def _each(of_segment: NDArray[np.float64], start: NDArray[np.int64]) -> NDArray[np.float64]:
+def _each(of_segment: NDArray[Any], start: NDArray[np.int64]) -> NDArray[Any]:
     return np.repeat(of_segment, np.diff(start))

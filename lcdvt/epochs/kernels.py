@@ -195,5 +195,5 @@ def _repeated(found: Segments) -> NDArray[np.bool_]:
 
 def keep_marked(keep: NDArray[np.bool_], segments: Segments) -> Segments:
     """Return the segments with only the marked epochs in them."""
-    kept_before = np.concatenate(([0], np.cumsum(keep)))
-    return Segments(kept_before[segments.start], *(column[keep] for column in segments[1:]))
+    kept = np.flatnonzero(keep)
+    return Segments(np.searchsorted(kept, segments.start), *(column.take(kept) for column in segments[1:]))

@@ -149,21 +149,35 @@ class MadePart:
             dropped["read before"] = dropped.get("read before", 0) + len(refused)
 
 
-def _files_of_curves(survey: Survey, batch: Batch) -> set[str]:
+def _files_of_curves(survey: Survey, files: frozenset[str]) -> frozenset[str]:
     """Return the files of a batch that should hold objects: all but tables of exposures."""
-    shown = {piece.shown for piece in batch.pieces}
-    return {name for name in shown if not any(is_table_of_dates(form, name) for form in survey.formats)}
+    forms = [form for form in survey.formats if form.dates_file]
+    return frozenset(name for name in files if not any(is_table_of_dates(form, name) for form in forms))
 
 
-def _incomplete(survey: Survey, batch: Batch, curves: RawCurves, stored: set[str]) -> dict[str, dict[str, str]]:
-    """Return the objects that are stored although some file of theirs could not be read: object -> file -> why."""
+def _incomplete(
+    survey: Survey, files: frozenset[str], curves: RawCurves, stored: set[str]
+) -> dict[str, dict[str, str]]:
+    """Return the objects that are stored although some file of theirs could not be read: object -> file -> why.
+
+    Parameters
+    ----------
+    survey
+        Whose they are.
+    files
+        Those that should hold objects.
+    curves
+        What was read from them.
+    stored
+        The objects that are stored.
+    """
     incomplete: dict[str, dict[str, str]] = {}
     for rows in curves.broken:
         if rows.object_id in stored:
             incomplete.setdefault(rows.object_id, {})[absolute_name(rows.source)] = rows.problem
     told = {rows.source for rows in curves.broken}
     read = {found.source for found in curves.objects}
-    unread = [name for name in sorted(_files_of_curves(survey, batch) - read - told) if object_key(survey, name)]
+    unread = [name for name in sorted(files - read - told) if object_key(survey, name)]
     if unread:
         object_of = {object_key(survey, found.source): found.object_id for found in curves.objects}
         for name in unread:
@@ -176,9 +190,10 @@ def _incomplete(survey: Survey, batch: Batch, curves: RawCurves, stored: set[str
     return incomplete
 
 
-def _absolute(source: str) -> str:
-    """Return an object's files by their whole paths: the next ingest may be started from another folder."""
-    return SOURCES_SEPARATOR.join(map(absolute_name, source.split(SOURCES_SEPARATOR)))
+def _absolute(found: RawObject) -> RawObject:
+    """Return an object with the whole paths of its files: the next ingest may be started from another folder."""
+    source = SOURCES_SEPARATOR.join(map(absolute_name, found.source.split(SOURCES_SEPARATOR)))
+    return found if source == found.source else found._replace(source=source)
 
 
 def _checksum(file: InputFile, read: dict[str, str]) -> str:
@@ -198,11 +213,13 @@ def make_part(plan: IngestPlan, task: PartTask) -> MadePart:
     epochs_read = curves.epochs.time.size + curves.dropped_epochs.total()
     block = block_from_raw(plan.survey, curves)
     clean(block, plan.rule)
-    block.objects = [found._replace(source=_absolute(found.source)) for found in block.objects]
+    block.objects = [_absolute(found) for found in block.objects]
     # A large table is one file, however many batches it was cut into; an archive is as many as it holds.
     is_piece_of_table = batch.stream is not None and not batch.stream[0].is_archive
     stored = {found.object_id for found in block.objects}
-    incomplete = _incomplete(plan.survey, batch, curves, stored)
+    read_files = frozenset(piece.shown for piece in batch.pieces)
+    files_of_curves = _files_of_curves(plan.survey, read_files)
+    incomplete = _incomplete(plan.survey, files_of_curves, curves, stored)
     if not_dropped := sum(rows.object_id in stored for rows in curves.broken):
         block.dropped_objects -= Counter({BROKEN_LINE: not_dropped})
     record = PartRecord(
@@ -210,7 +227,7 @@ def make_part(plan: IngestPlan, task: PartTask) -> MadePart:
         finished_inputs=[[*input_key(file), _checksum(file, checksums)] for file in batch.finished_inputs],
         stream=[input_key(batch.stream[0]), batch.stream[1]] if batch.stream else None,
         files=len(batch.finished_inputs) if is_piece_of_table else len({piece.name for piece in batch.pieces}),
-        files_skipped=len(_files_of_curves(plan.survey, batch) - files_with_objects),
+        files_skipped=len(files_of_curves - files_with_objects),
         objects=len(block.objects),
         epochs_read=epochs_read,
         epochs=block.mjd.size,
@@ -225,7 +242,6 @@ def make_part(plan: IngestPlan, task: PartTask) -> MadePart:
     ids, sources = [found.object_id for found in block.objects], [found.source for found in block.objects]
     may_grow = frozenset(found.object_id for found in block.objects if found.joined)
     inputs = (batch.stream[0],) if batch.stream else batch.finished_inputs
-    read_files = frozenset(piece.shown for piece in batch.pieces)
     part = MadePart(record, plan.folder, ids, sources, may_grow, inputs, read_files)
     to_epochs, to_features, to_objects, to_limits, to_unseen = part.staged
     if block.unseen.num_rows:

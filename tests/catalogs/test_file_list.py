@@ -34,6 +34,13 @@ def test_groups_keep_the_order_of_their_first_files(files, data):
     assert list(found) == list(expected.values())
 
 
+def test_many_groups_come_as_few_do():
+    files = [InputFile(f"{number}.dat", number, number) for number in range(5000)]
+    group_of_file = [number % 2100 for number in range(len(files))]  # of two and of three files, in three blocks
+    found = list(FileGroups(FileList(files), range(len(files)), group_of_file))
+    assert found == [files[group::2100] for group in range(2100)]
+
+
 def test_both_bands_of_a_star_are_one_group_wherever_they_stand():
     files = FileList(InputFile(name, 1, 1) for name in ("lc_1.3.4.B.mjd", "lc_1.3.5.B.mjd", "x.dat", "lc_1.3.4.R.mjd"))
     groups, streams = split_streams(find_survey("macho"), files, lambda file: file.name == "x.dat")

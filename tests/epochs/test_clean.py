@@ -81,6 +81,14 @@ def test_a_constant_curve_survives_fats():
     assert block.mag.size == 5
 
 
+def test_a_constant_curve_keeps_no_other_curves_outlier():
+    outlier = [(15.0 + i % 2 / 10, 0.1) for i in range(60)] + [(20.0, 0.1)]
+    block = block_of([[(15.0, 0.1)] * 5 + [(15.0, 9.0)], outlier])
+    clean(block, RULES["fats"])
+    assert np.diff(block.start).tolist() == [5, 60]
+    assert block.dropped_epochs == {"error above 3 × mean error": 1, "magnitude beyond 5σ": 1}
+
+
 def test_a_survey_lists_its_own_steps():
     steps = ({"step": "magnitude_limits", "brightest": 14}, {"step": "minimum_epochs", "count": 5})
     assert [type(step).__name__ for step in find_rule(steps, "s")] == ["MagnitudeLimits", "MinimumEpochs"]
