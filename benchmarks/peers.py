@@ -18,6 +18,7 @@ import argparse
 import json
 import os
 import time
+import warnings
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -36,7 +37,6 @@ from lcdvt.dataset.dataset import UNLABELLED
 from lcdvt.disk.atomic import write_atomically
 from lcdvt.dvt.config import preset
 from lcdvt.evaluate import score
-from lcdvt.features.extraction import extract
 from lcdvt.features.spec import DEFAULT_FEATURES
 from lcdvt.protocol.draw import run_draw, transfer_problem
 from lcdvt.protocol.plan import DrawTask
@@ -111,8 +111,25 @@ ON_OUR_FEATURES: dict[str, Callable[[TransferProblem, int], Probabilities]] = {
 
 
 def feets_features(epochs: pd.DataFrame, bands: tuple[str, ...]) -> pd.DataFrame:
-    """Return the features that feets computes."""
-    return extract(epochs, bands=bands, engine="feets", jobs=1)
+    """Return all numbers that feets computes of a light curve, of each band; its two pictures are left out."""
+    import feets
+
+    space = feets.FeatureSpace(
+        data=["time", "magnitude", "error"],
+        exclude=["DeltamDeltat", "Signature"],
+        dask_options={"scheduler": "synchronous"},
+    )
+
+    def describe(time: np.ndarray, mag: np.ndarray, err: np.ndarray) -> dict[str, float]:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            try:
+                return dict(space.extract(time=time, magnitude=mag, error=err).as_frame().iloc[0])
+            except Exception as error:  # of whatever kind: feets gives up on some curves
+                print(f"  feets: {type(error).__name__}: {error}", flush=True)
+                return {}
+
+    return _of_each_band(epochs, bands, describe)
 
 
 def light_curve_features(epochs: pd.DataFrame, bands: tuple[str, ...]) -> pd.DataFrame:
@@ -138,15 +155,24 @@ def light_curve_features(epochs: pd.DataFrame, bands: tuple[str, ...]) -> pd.Dat
         light_curve.StetsonK(),
         light_curve.Periodogram(peaks=1),
     )
+
+    def describe(*columns: np.ndarray) -> dict[str, float]:
+        return dict(zip(extractor.names, extractor(*columns, sorted=True, check=False, fill_value=np.nan), strict=True))
+
+    return _of_each_band(epochs, bands, describe)
+
+
+def _of_each_band(
+    epochs: pd.DataFrame, bands: tuple[str, ...], describe: Callable[..., dict[str, float]]
+) -> pd.DataFrame:
+    """Return a row for each star; a feature of the first band ends in _0: surveys name their bands differently."""
     rows: dict[str, dict[str, float]] = {}
-    for (star, band), curve in epochs.groupby(["object_id", "band"], sort=False):
+    for (star, band), curve in epochs.groupby(["object_id", "band"], sort=False, observed=True):
         row = rows.setdefault(str(star), {})
         curve = curve.drop_duplicates("mjd").sort_values("mjd")
-        if len(curve) < FEWEST_EPOCHS:
-            continue
-        columns = [np.ascontiguousarray(curve[name], dtype=float) for name in ("mjd", "mag", "mag_err")]
-        values = extractor(*columns, sorted=True, check=False, fill_value=np.nan)
-        row |= {f"{name}_{bands.index(str(band))}": value for name, value in zip(extractor.names, values, strict=True)}
+        if len(curve) >= FEWEST_EPOCHS:
+            values = describe(*(np.ascontiguousarray(curve[name], dtype=float) for name in ("mjd", "mag", "mag_err")))
+            row |= {f"{name}_{bands.index(str(band))}": value for name, value in values.items()}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("object_id").reset_index()
 
 
