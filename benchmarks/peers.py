@@ -33,6 +33,7 @@ from rich.table import Table
 from lcdvt.baselines.fitting import pooled_imputer
 from lcdvt.baselines.problem import TransferProblem
 from lcdvt.baselines.weighted import WeightedBothSurveys, WeightedConfig, boosting
+from lcdvt.catalogs.survey import Survey
 from lcdvt.dataset.dataset import UNLABELLED
 from lcdvt.disk.atomic import write_atomically
 from lcdvt.dvt.config import preset
@@ -199,9 +200,25 @@ def own_features(peer: str, survey: str, workspace: Path) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True).set_index("object_id")
 
 
+def in_bands_of(target: Survey, survey: Survey, features: pd.DataFrame) -> pd.DataFrame:
+    """Return a survey's features as of the target's bands: for each, those of its own band nearest in wavelength."""
+    columns = {}
+    for place, wavelength in enumerate(target.wavelengths):
+        nearest = int(np.argmin(np.abs(np.subtract(survey.wavelengths, wavelength))))
+        for column in features.columns:
+            name, _, of_band = column.rpartition("_")
+            if int(of_band) == nearest:
+                columns[f"{name}_{place}"] = features[column]
+    return pd.DataFrame(columns)
+
+
 def own_problem(peer: str, task: DrawTask, problem: TransferProblem, workspace: Path) -> TransferProblem:
     """Return the same stars and drawn labels with the peer's own features, those that all surveys have."""
-    tables = [own_features(peer, name, workspace) for name in task.dataset.surveys]
+    target = open_survey(task.dataset.surveys[-1], workspace).survey
+    tables = [
+        in_bands_of(target, open_survey(name, workspace).survey, own_features(peer, name, workspace))
+        for name in task.dataset.surveys
+    ]
     common = [name for name in tables[-1].columns if all(name in table for table in tables)]
     values = [
         table.reindex(task.dataset.object_ids[task.dataset.rows_of(number)])[common].to_numpy(dtype=float)
