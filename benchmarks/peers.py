@@ -4,7 +4,7 @@
     python benchmarks/peers.py --data DIR --workspace DIR --json peers.json [--draws 1] [--peers scanvi,skada-coral]
 
 * `feets-boosting`: features of feets 1.0.1 by themselves, then boosting on source and target labels, what an astronomer
-  does today. feets takes about two seconds a star, so that the first run takes hours; its features are kept.
+  does today. feets takes up to a second a star and band, so that the first run takes hours; its features are kept.
 * `light-curve-boosting`: light-curve's extractor (statistics and periodogram of each band), then the same boosting.
 * `scanvi`: scANVI of scvi-tools (a variational model with one label prior, made for cells) on our features.
 * `skada-…`: CORAL, subspace alignment and linear optimal transport of skada on our features, then boosting; the drawn

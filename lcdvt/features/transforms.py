@@ -43,7 +43,7 @@ class Transforms:
 
 @lru_cache(maxsize=PLANS_KEPT)
 def _plan(modes: int, rows: int) -> tuple[Any, NDArray[np.complex64]]:
-    """Return a plan and the place for what it finds: fresh memory for each transform costs as much as the transform."""
+    """Return a plan and the place for what it finds: fresh memory would be faulted in page by page each time."""
     import finufft
 
     # One thread: batches are spread over processes already.
