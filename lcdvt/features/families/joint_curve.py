@@ -16,6 +16,7 @@ import numpy as np
 from lcdvt.compiled.kernel import inlined_part, kernel
 from lcdvt.features.gate import Curves
 from lcdvt.features.segments import median_within, order_within, sum_within
+from lcdvt.features.waves import decay
 
 # Residuals beyond this many robust standard deviations lose their weight for offsets and walk.
 OUTLIER_SIGMA: Final = 4.0
@@ -178,10 +179,9 @@ def _likelihoods(
         while first_walk < values.shape[1]:
             tau = taus[row, first_walk]
             if first_walk == 0 or tau != taus[row, first_walk - 1]:
-                decays[0] = 0.0
+                decays[0], rate = 0.0, 1.0 / tau
                 for i in range(1, stop - start):
-                    gap = t[start + i] - t[start + i - 1]
-                    decays[i] = math.exp(-gap / tau) if tau > 0.0 else 0.0
+                    decays[i] = decay((t[start + i] - t[start + i - 1]) * rate) if tau > 0.0 else 0.0
             count = np.int64(1)
             while count < width and first_walk + count < values.shape[1] and taus[row, first_walk + count] == tau:
                 count += 1

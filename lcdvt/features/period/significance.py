@@ -15,6 +15,7 @@ import numpy as np
 from lcdvt.compiled.kernel import inlined_part, part, small_part
 from lcdvt.features.period.median import median
 from lcdvt.features.period.normal import RESIDUALS, SCALED, Floats, Integers
+from lcdvt.features.waves import decay
 
 # Correlation times tried: this many, in equal ratios from the shortest usual gap to a quarter of the baseline.
 N_CORRELATION_TIMES = 7
@@ -65,9 +66,9 @@ def false_alarm(
         y_best, r_best = -np.inf, -np.inf
         for step in range(N_CORRELATION_TIMES):
             time = shortest * (0.25 * baseline / shortest) ** (step / (N_CORRELATION_TIMES - 1.0))
-            decays[begin] = 0.0
+            decays[begin], rate = 0.0, 1.0 / time
             for i in range(begin + 1, end):
-                decays[i] = math.exp((t[i - 1] - t[i]) / time)
+                decays[i] = decay((t[i] - t[i - 1]) * rate)
             _filter(y, epochs, white, decays, begin, end, lanes, width)
             for k in range(width):
                 y_level, r_level, floor = lanes[Y_SQUARES + k] / n, lanes[R_SQUARES + k] / n, 1e-12 * before
