@@ -49,6 +49,8 @@ LARGEST_GAIN_RATIO = 1e12
 ONE_SINE, NO_MODEL = 0, -1
 LONGEST_LAG = 40
 SHARPENING_POINTS = 5
+# Nearer than the next frequency tried, whatever the last digit.
+INSIDE = 0.999
 # Of the coefficients, the columns of the weighted mean squares before and after.
 WHOLE, LEFT = 2 * HIGHEST_HARMONIC, 2 * HIGHEST_HARMONIC + 1
 # After the numbers of the fits side by side: which candidate, frequency and band these are, then one fit's gains of all
@@ -95,7 +97,8 @@ class FitWork(NamedTuple):
     places
         Chosen candidates and their models.
     table
-        Best frequency, gain and score of each candidate and model, and by how much it reduces the squares of one band.
+        Best frequency, gain and score of each candidate and model, by how much it reduces the squares of one band, and
+        around which frequency the candidate was sharpened last.
     window
         The spectral window's power at each candidate.
     """
@@ -115,14 +118,14 @@ class FitWork(NamedTuple):
             _SMALL,
             np.empty((bands.bounds.size - 1, 2 * HIGHEST_HARMONIC + 2)),
             np.empty((2, candidates), dtype=np.int64),
-            np.empty((4, candidates, N_MODELS)),
+            np.empty((5, candidates, N_MODELS)),
             np.empty(candidates),
         )
 
 
 def room_for_one() -> tuple[Integers, Floats, Floats]:
     """Return the last three arrays that `fit_model` takes."""
-    return np.empty((2, 1), dtype=np.int64), np.empty((4, 1, N_MODELS)), np.empty(2)
+    return np.empty((2, 1), dtype=np.int64), np.empty((5, 1, N_MODELS)), np.empty(2)
 
 
 # One for all threads: a kernel holds the interpreter's lock.
@@ -222,7 +225,7 @@ def fit_all(
     pivots, shares, reductions = small[PIVOTS:SHARES], small[SHARES:REDUCTIONS], small[REDUCTIONS:EVEN_REDUCTIONS]
     even_reductions, tail_reductions = small[EVEN_REDUCTIONS:TAIL_REDUCTIONS], small[TAIL_REDUCTIONS:OF_EVEN_MODELS]
     of_even_models, fits = small[OF_EVEN_MODELS:SIDE_BY_SIDE], small[SIDE_BY_SIDE:ROOM]
-    best_frequency, best_gain, scores, best_reduction = table[0], table[1], table[2], table[3]
+    best_frequency, best_gain, scores, best_reduction, sharpened_at = table[0], table[1], table[2], table[3], table[4]
     most_of_all = np.int64(0)
     for b in range(n_bands):
         most_of_all = max_harmonics[b] if max_harmonics[b] > most_of_all else most_of_all
@@ -253,6 +256,13 @@ def fit_all(
             candidate = places[0, item] if turn > 0 else item
             centre = best_frequency[candidate, places[1, item]] if turn > 0 else frequencies[item]
             reach = shrinking * reaches[candidate] if points > 1 else 0.0
+            if turn > 0 and turn % 2 == 0:
+                # Where its neighbours to both sides are known, only what lies between is new.
+                is_inside = abs(centre - frequencies[candidate]) < INSIDE * reaches[candidate]
+                is_near = turn == 2 or abs(centre - sharpened_at[candidate, 0]) < 2.0 * INSIDE * reach
+                is_between = is_inside and is_near
+                points, reach = 2 if is_between else SHARPENING_POINTS, 0.5 * reach if is_between else reach
+                sharpened_at[candidate, 0] = centre
             lowest, wanted_step = centre - reach, 2.0 * reach / (points - 1) if points > 1 else 0.0
             if step != wanted_step:
                 # Candidates come in groups of equal reach, so this is rarely done again.
@@ -293,7 +303,7 @@ def fit_all(
                             fits, best_frequency, best_gain, best_reduction,
                         )  # fmt: skip
                         gathered = np.int64(0)
-                if residual_model != NO_MODEL:
+                if residual_model != NO_MODEL or point == points - 1:
                     continue
                 for i in range(n):
                     c, s = epochs[0, i], epochs[1, i]
