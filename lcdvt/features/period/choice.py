@@ -274,6 +274,16 @@ def _highest(scores: Floats, count: int) -> tuple[np.int64, np.int64]:
 
 
 @small_part
+def _has_more_models(max_harmonics: Integers, highest: int) -> bool:
+    """Say whether any band has epochs for a model that needs harmonics beyond the highest one."""
+    for most in max_harmonics:
+        for model in range(N_MODELS):
+            if MODEL_HARMONICS[model] <= most and MODEL_HIGHEST[model] > highest:
+                return True
+    return False
+
+
+@small_part
 def _best_sine(gains: Floats, count: int) -> np.int64:
     best = np.int64(0)
     for candidate in range(count):
@@ -402,9 +412,14 @@ def _choose(
             is_kept = is_kept or places[0, rank] == candidate
         if is_kept:
             finalists[0, kept], finalists[1, kept] = candidates[candidate], reaches[candidate]
+            window[kept] = window[candidate]
+            for each in range(N_MODELS):
+                frequencies[kept, each], gains[kept, each] = frequencies[candidate, each], gains[candidate, each]
             kept += 1
+    # Where there are no more models, these fits would be the first ones again.
+    again = kept if _has_more_models(max_harmonics, first_harmonics) else none
     fit_all(
-        t, w, y, bounds, max_harmonics, finalists[0], finalists[1], kept, first_points, all_harmonics, no_model, none,
+        t, w, y, bounds, max_harmonics, finalists[0], finalists[1], again, first_points, all_harmonics, no_model, none,
         none, baseline, cycles, penalty, epochs, small, coefficients, places, table, window,
     )  # fmt: skip
     # As if residuals were independent: the best of them leaves the least signal in its residuals.
