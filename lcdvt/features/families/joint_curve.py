@@ -81,13 +81,15 @@ def fit_joint_curves(curves: Curves, n_bands: int, error_scale: float, error_flo
     offsets = np.ascontiguousarray(of_band[::n_bands])
     epochs = np.diff(offsets)
     given = np.diff(of_band).reshape(-1, n_bands)
-    rough = curves.mag - np.repeat(median_within(curves.mag, of_band), given.ravel())
-    order = order_within(curves.time, offsets)
+    of_bands = median_within(curves.mag, of_band)
+    rough = curves.mag - np.repeat(of_bands, given.ravel())
+    # The gate has sorted a single band.
+    order = order_within(curves.time, offsets) if n_bands > 1 else np.arange(len(curves.time))
     band = np.repeat(np.tile(np.arange(n_bands), len(epochs)), given.ravel())[order]
     t, y, e2 = curves.time[order], curves.mag[order], (error_scale * curves.err[order]) ** 2 + error_floor**2
     spread = np.repeat(MAD_TO_SIGMA * median_within(np.abs(rough), offsets), epochs)
     excess = np.maximum(np.abs(rough[order]) - OUTLIER_SIGMA * np.sqrt(spread * spread + e2), 0.0)
-    middle = median_within(curves.mag, offsets)
+    middle = median_within(curves.mag, offsets) if n_bands > 1 else of_bands
     y = y - np.repeat(middle, epochs)
     scale = np.maximum(np.sqrt(sum_within(rough * rough, offsets) / np.maximum(epochs, 1)), 1e-6)
     # The index of a band among those that have epochs.
@@ -98,13 +100,8 @@ def fit_joint_curves(curves: Curves, n_bands: int, error_scale: float, error_flo
     sigmas = scale[:, None] * tried_sigma
     white = walks.likelihoods(np.zeros((len(epochs), len(WHITE_SIGMAS))), scale[:, None] * WHITE_SIGMAS).max(axis=1)
     values = walks.likelihoods(tried_tau, sigmas)
-    best, chosen, least = np.full(len(epochs), -np.inf), np.full(len(epochs), -1), np.full(len(epochs), -np.inf)
-    for k, value in enumerate(np.ascontiguousarray(values.T)):
-        better = value > least
-        if better.any():
-            best[better], chosen[better] = value[better], k
-            least = best + CLEARLY
-    rows = np.arange(len(epochs))
+    rows, chosen = np.arange(len(epochs)), walks.chosen.copy()
+    best = np.where(chosen >= 0, values[rows, chosen], -np.inf)
     best_tau = np.where(chosen >= 0, tried_tau[rows, chosen], 1.0)
     best_sigma = np.where(chosen >= 0, sigmas[rows, chosen], scale)
     # The mean over the likelihood: where sparse epochs leave it flat, the highest point would be chance.
@@ -132,6 +129,7 @@ class _Walks:
         self._n_bands = n_bands
         self.solution = np.zeros((len(offsets) - 1, n_bands))
         self.variance = np.zeros((len(offsets) - 1, n_bands))
+        self.chosen = np.empty(len(offsets) - 1, dtype=np.int64)
 
     def tried(self) -> tuple[np.ndarray, np.ndarray]:
         """Return τ of all walks tried, a row for each object, and σ relative to the object's scatter."""
@@ -145,14 +143,18 @@ class _Walks:
         return np.repeat(tau, len(SIGMAS), axis=1), np.tile(SIGMAS, TAUS)
 
     def likelihoods(self, tau: np.ndarray, sigma: np.ndarray) -> np.ndarray:
-        """Return the likelihoods of some walks for each object; `solution` and `variance` are those of the last."""
+        """Return the likelihoods of some walks for each object.
+
+        `solution` and `variance` are those of the last walk; `chosen` is the best one, −1 where there is none, the
+        first of those that are not clearly better than one another.
+        """
         values = np.empty(np.broadcast_shapes(tau.shape, sigma.shape))
         columns = max(self._n_bands + 1, FUSED)
         work, decays = np.empty((columns, columns)), np.empty(int(np.max(np.diff(self._data[-1]), initial=1)))
         lanes = np.empty(SUMS + (columns * (columns + 1) // 2 + 2 * (columns - FUSED)) * LANES)
         _likelihoods(
             *self._data, tau, np.ascontiguousarray(sigma), work, lanes, LANES, decays, self.solution, self.variance,
-            values,
+            self.chosen, values,
         )  # fmt: skip
         return values
 
@@ -161,9 +163,9 @@ class _Walks:
 def _likelihoods(
     t: np.ndarray, y: np.ndarray, e2: np.ndarray, column: np.ndarray, offsets: np.ndarray, taus: np.ndarray,
     sigmas: np.ndarray, work: np.ndarray, lanes: np.ndarray, width: int, decays: np.ndarray, solutions: np.ndarray,
-    variances: np.ndarray, values: np.ndarray,
+    variances: np.ndarray, chosen: np.ndarray, values: np.ndarray,
 ) -> None:  # fmt: skip
-    """Fill the restricted log-likelihoods of walks (τ = 0: uncorrelated), the offsets and their variances.
+    """Fill the restricted log-likelihoods of walks (τ = 0: uncorrelated), the offsets, their variances and the best.
 
     Walks of the same τ follow each other: `width` of them share `decays` and go through the filter side by side.
     `work` is the factor of one walk's normal equations and, in its last row, a column of the inverse.
@@ -175,6 +177,7 @@ def _likelihoods(
         for i in range(start, stop):
             if column[i] >= bands:
                 bands = column[i] + 1
+        chosen[row], least = -1, -np.inf
         first_walk = np.int64(0)
         while first_walk < values.shape[1]:
             tau = taus[row, first_walk]
@@ -216,6 +219,8 @@ def _likelihoods(
                     solutions[row, k] = value / work[k, k]
                     squares -= solutions[row, k] * solutions[row, k]
                 values[row, walk] = -0.5 * (squares + logs) if is_definite else -np.inf
+                if values[row, walk] > least:
+                    chosen[row], least = walk, values[row, walk] + CLEARLY
                 if walk < values.shape[1] - 1 or not is_definite:
                     continue
                 for turn in range(bands):
