@@ -48,6 +48,7 @@ class Dips(NamedTuple):
 
 
 COARSE = Dips(np.geomspace(0.01, 0.06, 5), np.linspace(-1.6, 1.6, 5))
+ROUGH = Dips(COARSE.widths[::2].copy(), COARSE.shifts[::2].copy())
 FINE = Dips(np.geomspace(0.01, 0.06, 10), np.linspace(-1.6, 1.6, 11))
 
 
@@ -67,6 +68,8 @@ class EclipseConfig:
     step, fine_step
         Distance of the frequencies tried around each candidate, then around the best, in units of 1 / baseline:
         over the baseline a dip shifts by that share of a turn.
+    tried
+        How many frequencies are tried with more than a few widths and shifts, the best by these.
     refined
         How many of the candidates are tried again in fine steps.
     worth
@@ -87,6 +90,7 @@ class EclipseConfig:
     faint_share: float = 0.35
     step: float = 0.05
     fine_step: float = 0.01
+    tried: int = 48
     refined: int = 6
     worth: float = 0.6
     tie: float = 0.1
@@ -132,7 +136,9 @@ def find_eclipses(
         When and how eclipses are looked for.
     """
     frequencies = _around(*candidates, config.step / baseline, limits)
-    scores = _scores(bands, excess, frequencies, memory, COARSE)
+    scores = _scores(bands, excess, frequencies, memory, ROUGH)
+    tried = np.argsort(-scores, kind="stable")[: config.tried]
+    scores[tried] = _scores(bands, excess, frequencies[tried], memory, COARSE)
     best = frequencies[_best_apart(frequencies, scores, config.refined, config.step / baseline)]
     centres = np.append(best, chosen)
     for reach, step in ((config.step, config.fine_step), (config.fine_step, 0.2 * config.fine_step)):
