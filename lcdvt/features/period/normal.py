@@ -19,6 +19,8 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 HIGHEST_HARMONIC = 8
+# Up to so many, sums of all harmonics fit into the processor's registers.
+FEW_HARMONICS = 4
 CHAINS = np.array(
     ((1, 2, 3, 4, 5, 6, 7, 8), (2, 4, 1, 0, 0, 0, 0, 0), (2, 4, 6, 1, 3, 0, 0, 0), (2, 4, 6, 8, 1, 3, 0, 0)),
     dtype=np.int64,
@@ -62,6 +64,62 @@ SIDE_BY_SIDE = OF_EVEN_MODELS + (N_MODELS - HIGHEST_HARMONIC) * LANES
 
 
 @fast_part
+def _fill_few_moments(epochs: Floats, w: Floats, y: Floats, begin: int, end: int, sums: Floats, lane: int) -> None:
+    """Fill what `fill_moments` does for at most four harmonics, in one go: nothing has to be kept from epoch to epoch."""
+    c_1, c_2, c_3, c_4, c_5, c_6, c_7, c_8 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    s_1, s_2, s_3, s_4, s_5, s_6, s_7, s_8 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    yc_1, yc_2, yc_3, yc_4, ys_1, ys_2, ys_3, ys_4 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for i in range(begin, end):
+        twice, magnitude, weight = 2.0 * epochs[0, i], y[i], w[i]
+        a, e = weight * epochs[0, i], weight * epochs[1, i]
+        b, f = twice * a - weight, twice * e
+        c, g = twice * b - a, twice * f - e
+        d, h = twice * c - b, twice * g - f
+        c_1 += a
+        c_2 += b
+        c_3 += c
+        c_4 += d
+        s_1 += e
+        s_2 += f
+        s_3 += g
+        s_4 += h
+        yc_1 += magnitude * a
+        yc_2 += magnitude * b
+        yc_3 += magnitude * c
+        yc_4 += magnitude * d
+        ys_1 += magnitude * e
+        ys_2 += magnitude * f
+        ys_3 += magnitude * g
+        ys_4 += magnitude * h
+        a, e = twice * d - c, twice * h - g
+        b, f = twice * a - d, twice * e - h
+        c, g = twice * b - a, twice * f - e
+        d, h = twice * c - b, twice * g - f
+        c_5 += a
+        c_6 += b
+        c_7 += c
+        c_8 += d
+        s_5 += e
+        s_6 += f
+        s_7 += g
+        s_8 += h
+    sums[COSINES + lane], sums[SINES + lane] = 1.0, 0.0
+    at = LANES + lane
+    sums[COSINES + at], sums[SINES + at] = c_1, s_1
+    sums[COSINES + at + LANES], sums[SINES + at + LANES] = c_2, s_2
+    sums[COSINES + at + 2 * LANES], sums[SINES + at + 2 * LANES] = c_3, s_3
+    sums[COSINES + at + 3 * LANES], sums[SINES + at + 3 * LANES] = c_4, s_4
+    sums[COSINES + at + 4 * LANES], sums[SINES + at + 4 * LANES] = c_5, s_5
+    sums[COSINES + at + 5 * LANES], sums[SINES + at + 5 * LANES] = c_6, s_6
+    sums[COSINES + at + 6 * LANES], sums[SINES + at + 6 * LANES] = c_7, s_7
+    sums[COSINES + at + 7 * LANES], sums[SINES + at + 7 * LANES] = c_8, s_8
+    sums[Y_COSINES + at], sums[Y_SINES + at] = yc_1, ys_1
+    sums[Y_COSINES + at + LANES], sums[Y_SINES + at + LANES] = yc_2, ys_2
+    sums[Y_COSINES + at + 2 * LANES], sums[Y_SINES + at + 2 * LANES] = yc_3, ys_3
+    sums[Y_COSINES + at + 3 * LANES], sums[Y_SINES + at + 3 * LANES] = yc_4, ys_4
+
+
+@fast_part
 def fill_moments(
     epochs: Floats, w: Floats, y: Floats, begin: int, end: int, highest: int, sums: Floats, lane: int
 ) -> None:
@@ -70,6 +128,9 @@ def fill_moments(
     Chebyshev's recurrence f(k + 1) = 2 cos φ f(k) − f(k − 1) holds for the weighted functions as well; four steps
     at a time, cosines and sines together, spare most of the traffic with memory.
     """
+    if highest <= FEW_HARMONICS:
+        _fill_few_moments(epochs, w, y, begin, end, sums, lane)
+        return
     sums[COSINES + lane], sums[SINES + lane] = 1.0, 0.0
     c_1, c_2, c_3, c_4, c_5, s_1, s_2, s_3, s_4, s_5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     yc_1, yc_2, yc_3, yc_4, ys_1, ys_2, ys_3, ys_4 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
