@@ -40,9 +40,9 @@ SMALLEST_PIVOT = 0.01
 # The rows of numbers per epoch, after cosines, sines and by how much they turn.
 NOW, BEFORE, SINES_NOW, SINES_BEFORE, RESIDUALS, SCALED = range(4, 10)
 # Fits side by side: each number has a row with a place for every fit. The rows of sums are one for each multiple of the
-# phase: they come four at a time, the last of sixteen at 17.
+# phase, none among them.
 LANES = 8
-COSINES, SINES = 0, (2 * HIGHEST_HARMONIC + 2) * LANES
+COSINES, SINES = 0, (2 * HIGHEST_HARMONIC + 1) * LANES
 Y_COSINES, Y_SINES = 2 * SINES, 2 * SINES + (HIGHEST_HARMONIC + 1) * LANES
 # An equation has one number for each column and, as the last, its right side. Of odd harmonics there are at most two.
 RIGHT = 2 * HIGHEST_HARMONIC * LANES
@@ -125,123 +125,125 @@ def fill_moments(
 ) -> None:
     """Fill a fit's sums of w cos kφ and w sin kφ (k ≤ 2 highest), and of w y cos kφ and w y sin kφ (k ≤ highest).
 
-    Chebyshev's recurrence f(k + 1) = 2 cos φ f(k) − f(k − 1) holds for the weighted functions as well; four steps
-    at a time, cosines and sines together, spare most of the traffic with memory.
+    Chebyshev's recurrence f(k + 1) = 2 cos φ f(k) − f(k − 1) holds for the weighted functions as well; several steps
+    at a time, cosines and sines together, spare most of the traffic with memory. Beyond few harmonics there are always
+    as many as there can be.
     """
     if highest <= FEW_HARMONICS:
         _fill_few_moments(epochs, w, y, begin, end, sums, lane)
         return
     sums[COSINES + lane], sums[SINES + lane] = 1.0, 0.0
-    c_1, c_2, c_3, c_4, c_5, s_1, s_2, s_3, s_4, s_5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    c_1, c_2, c_3, c_4, s_1, s_2, s_3, s_4 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     yc_1, yc_2, yc_3, yc_4, ys_1, ys_2, ys_3, ys_4 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(begin, end):
-        twice, magnitude, before = 2.0 * epochs[0, i], y[i], w[i]
-        now, sine = before * epochs[0, i], before * epochs[1, i]
-        c_1 += now
-        s_1 += sine
-        yc_1 += magnitude * now
-        ys_1 += magnitude * sine
-        a, e = twice * now - before, twice * sine
+        twice, magnitude, weight = 2.0 * epochs[0, i], y[i], w[i]
+        a, e = weight * epochs[0, i], weight * epochs[1, i]
+        b, f = twice * a - weight, twice * e
+        c, g = twice * b - a, twice * f - e
+        d, h = twice * c - b, twice * g - f
+        epochs[BEFORE, i], epochs[NOW, i], epochs[SINES_BEFORE, i], epochs[SINES_NOW, i] = c, d, g, h
+        c_1 += a
+        c_2 += b
+        c_3 += c
+        c_4 += d
+        s_1 += e
+        s_2 += f
+        s_3 += g
+        s_4 += h
+        yc_1 += magnitude * a
+        yc_2 += magnitude * b
+        yc_3 += magnitude * c
+        yc_4 += magnitude * d
+        ys_1 += magnitude * e
+        ys_2 += magnitude * f
+        ys_3 += magnitude * g
+        ys_4 += magnitude * h
+    at = LANES + lane
+    sums[COSINES + at], sums[SINES + at] = c_1, s_1
+    sums[COSINES + at + LANES], sums[SINES + at + LANES] = c_2, s_2
+    sums[COSINES + at + 2 * LANES], sums[SINES + at + 2 * LANES] = c_3, s_3
+    sums[COSINES + at + 3 * LANES], sums[SINES + at + 3 * LANES] = c_4, s_4
+    sums[Y_COSINES + at], sums[Y_SINES + at] = yc_1, ys_1
+    sums[Y_COSINES + at + LANES], sums[Y_SINES + at + LANES] = yc_2, ys_2
+    sums[Y_COSINES + at + 2 * LANES], sums[Y_SINES + at + 2 * LANES] = yc_3, ys_3
+    sums[Y_COSINES + at + 3 * LANES], sums[Y_SINES + at + 3 * LANES] = yc_4, ys_4
+    c_1, c_2, c_3, c_4, s_1, s_2, s_3, s_4 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    yc_1, yc_2, yc_3, yc_4, ys_1, ys_2, ys_3, ys_4 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for i in range(begin, end):
+        twice, magnitude = 2.0 * epochs[0, i], y[i]
+        before, now, sine_before, sine = (
+            epochs[BEFORE, i], epochs[NOW, i], epochs[SINES_BEFORE, i], epochs[SINES_NOW, i]
+        )  # fmt: skip
+        a, e = twice * now - before, twice * sine - sine_before
         b, f = twice * a - now, twice * e - sine
         c, g = twice * b - a, twice * f - e
         d, h = twice * c - b, twice * g - f
         epochs[BEFORE, i], epochs[NOW, i], epochs[SINES_BEFORE, i], epochs[SINES_NOW, i] = c, d, g, h
-        c_2 += a
-        c_3 += b
-        c_4 += c
-        c_5 += d
-        s_2 += e
-        s_3 += f
-        s_4 += g
-        s_5 += h
-        yc_2 += magnitude * a
-        yc_3 += magnitude * b
-        yc_4 += magnitude * c
-        ys_2 += magnitude * e
-        ys_3 += magnitude * f
-        ys_4 += magnitude * g
-    at = LANES + lane
-    sums[COSINES + at], sums[SINES + at], sums[Y_COSINES + at], sums[Y_SINES + at] = c_1, s_1, yc_1, ys_1
-    (
-        sums[COSINES + at + LANES],
-        sums[SINES + at + LANES],
-        sums[Y_COSINES + at + LANES],
-        sums[Y_SINES + at + LANES],
-    ) = c_2, s_2, yc_2, ys_2
-    (
-        sums[COSINES + at + 2 * LANES],
-        sums[SINES + at + 2 * LANES],
-        sums[Y_COSINES + at + 2 * LANES],
-        sums[Y_SINES + at + 2 * LANES],
-    ) = c_3, s_3, yc_3, ys_3
-    (
-        sums[COSINES + at + 3 * LANES],
-        sums[SINES + at + 3 * LANES],
-        sums[Y_COSINES + at + 3 * LANES],
-        sums[Y_SINES + at + 3 * LANES],
-    ) = c_4, s_4, yc_4, ys_4
+        c_1 += a
+        c_2 += b
+        c_3 += c
+        c_4 += d
+        s_1 += e
+        s_2 += f
+        s_3 += g
+        s_4 += h
+        yc_1 += magnitude * a
+        yc_2 += magnitude * b
+        yc_3 += magnitude * c
+        yc_4 += magnitude * d
+        ys_1 += magnitude * e
+        ys_2 += magnitude * f
+        ys_3 += magnitude * g
+        ys_4 += magnitude * h
+    at = 5 * LANES + lane
+    sums[COSINES + at], sums[SINES + at] = c_1, s_1
+    sums[COSINES + at + LANES], sums[SINES + at + LANES] = c_2, s_2
+    sums[COSINES + at + 2 * LANES], sums[SINES + at + 2 * LANES] = c_3, s_3
+    sums[COSINES + at + 3 * LANES], sums[SINES + at + 3 * LANES] = c_4, s_4
+    sums[Y_COSINES + at], sums[Y_SINES + at] = yc_1, ys_1
+    sums[Y_COSINES + at + LANES], sums[Y_SINES + at + LANES] = yc_2, ys_2
+    sums[Y_COSINES + at + 2 * LANES], sums[Y_SINES + at + 2 * LANES] = yc_3, ys_3
+    sums[Y_COSINES + at + 3 * LANES], sums[Y_SINES + at + 3 * LANES] = yc_4, ys_4
+    c_1, c_2, c_3, c_4, c_5, c_6, c_7, c_8 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    s_1, s_2, s_3, s_4, s_5, s_6, s_7, s_8 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for i in range(begin, end):
+        twice = 2.0 * epochs[0, i]
+        before, now, sine_before, sine = (
+            epochs[BEFORE, i], epochs[NOW, i], epochs[SINES_BEFORE, i], epochs[SINES_NOW, i]
+        )  # fmt: skip
+        a, e = twice * now - before, twice * sine - sine_before
+        b, f = twice * a - now, twice * e - sine
+        c, g = twice * b - a, twice * f - e
+        d, h = twice * c - b, twice * g - f
+        c_1 += a
+        c_2 += b
+        c_3 += c
+        c_4 += d
+        s_1 += e
+        s_2 += f
+        s_3 += g
+        s_4 += h
+        a, e = twice * d - c, twice * h - g
+        b, f = twice * a - d, twice * e - h
+        c, g = twice * b - a, twice * f - e
+        d, h = twice * c - b, twice * g - f
+        c_5 += a
+        c_6 += b
+        c_7 += c
+        c_8 += d
+        s_5 += e
+        s_6 += f
+        s_7 += g
+        s_8 += h
+    at = 9 * LANES + lane
+    sums[COSINES + at], sums[SINES + at] = c_1, s_1
+    sums[COSINES + at + LANES], sums[SINES + at + LANES] = c_2, s_2
+    sums[COSINES + at + 2 * LANES], sums[SINES + at + 2 * LANES] = c_3, s_3
+    sums[COSINES + at + 3 * LANES], sums[SINES + at + 3 * LANES] = c_4, s_4
     sums[COSINES + at + 4 * LANES], sums[SINES + at + 4 * LANES] = c_5, s_5
-    for k in range(6, 2 * highest + 1, 4):
-        c_1, c_2, c_3, c_4, s_1, s_2, s_3, s_4 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        # The fifth harmonic's product with the magnitudes comes with the sixth's, and so on.
-        yc_1, yc_2, yc_3, yc_4, ys_1, ys_2, ys_3, ys_4 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        if k <= highest + 1:
-            for i in range(begin, end):
-                twice, magnitude = 2.0 * epochs[0, i], y[i]
-                before, now, sine_before, sine = (
-                    epochs[BEFORE, i], epochs[NOW, i], epochs[SINES_BEFORE, i], epochs[SINES_NOW, i]
-                )  # fmt: skip
-                a, e = twice * now - before, twice * sine - sine_before
-                b, f = twice * a - now, twice * e - sine
-                c, g = twice * b - a, twice * f - e
-                d, h = twice * c - b, twice * g - f
-                epochs[BEFORE, i], epochs[NOW, i], epochs[SINES_BEFORE, i], epochs[SINES_NOW, i] = c, d, g, h
-                c_1 += a
-                c_2 += b
-                c_3 += c
-                c_4 += d
-                s_1 += e
-                s_2 += f
-                s_3 += g
-                s_4 += h
-                yc_1 += magnitude * now
-                yc_2 += magnitude * a
-                yc_3 += magnitude * b
-                yc_4 += magnitude * c
-                ys_1 += magnitude * sine
-                ys_2 += magnitude * e
-                ys_3 += magnitude * f
-                ys_4 += magnitude * g
-        else:
-            for i in range(begin, end):
-                twice = 2.0 * epochs[0, i]
-                before, now, sine_before, sine = (
-                    epochs[BEFORE, i], epochs[NOW, i], epochs[SINES_BEFORE, i], epochs[SINES_NOW, i]
-                )  # fmt: skip
-                a, e = twice * now - before, twice * sine - sine_before
-                b, f = twice * a - now, twice * e - sine
-                c, g = twice * b - a, twice * f - e
-                d, h = twice * c - b, twice * g - f
-                epochs[BEFORE, i], epochs[NOW, i], epochs[SINES_BEFORE, i], epochs[SINES_NOW, i] = c, d, g, h
-                c_1 += a
-                c_2 += b
-                c_3 += c
-                c_4 += d
-                s_1 += e
-                s_2 += f
-                s_3 += g
-                s_4 += h
-        at = k * LANES + lane
-        sums[COSINES + at], sums[SINES + at] = c_1, s_1
-        sums[COSINES + at + LANES], sums[SINES + at + LANES] = c_2, s_2
-        sums[COSINES + at + 2 * LANES], sums[SINES + at + 2 * LANES] = c_3, s_3
-        sums[COSINES + at + 3 * LANES], sums[SINES + at + 3 * LANES] = c_4, s_4
-        if k <= highest + 1:
-            at -= LANES
-            sums[Y_COSINES + at], sums[Y_SINES + at] = yc_1, ys_1
-            sums[Y_COSINES + at + LANES], sums[Y_SINES + at + LANES] = yc_2, ys_2
-            sums[Y_COSINES + at + 2 * LANES], sums[Y_SINES + at + 2 * LANES] = yc_3, ys_3
-            sums[Y_COSINES + at + 3 * LANES], sums[Y_SINES + at + 3 * LANES] = yc_4, ys_4
+    sums[COSINES + at + 5 * LANES], sums[SINES + at + 5 * LANES] = c_6, s_6
+    sums[COSINES + at + 6 * LANES], sums[SINES + at + 6 * LANES] = c_7, s_7
+    sums[COSINES + at + 7 * LANES], sums[SINES + at + 7 * LANES] = c_8, s_8
 
 
 @apart_part
