@@ -13,12 +13,17 @@ import numpy as np
 LONG_SEGMENTS: Final = 30
 
 
+def lengths(offsets: np.ndarray) -> np.ndarray:
+    """Return how long each segment is; of few segments np.diff takes several times as long."""
+    return offsets[1:] - offsets[:-1]
+
+
 def _are_long(offsets: np.ndarray) -> bool:
     return bool(offsets[-1] - offsets[0] > LONG_SEGMENTS * (len(offsets) - 1))
 
 
 def _segment_of(offsets: np.ndarray) -> np.ndarray:
-    return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    return np.repeat(np.arange(len(offsets) - 1), lengths(offsets))
 
 
 def sorted_within(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
@@ -44,7 +49,7 @@ def order_within(keys: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 def median_within(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """Return the median of each segment, NaN where it is empty."""
     ordered = sorted_within(values, offsets)
-    count = np.diff(offsets)
+    count = lengths(offsets)
     filled = np.flatnonzero(count)
     first = offsets[filled]
     medians = np.full(len(count), np.nan)
@@ -56,7 +61,7 @@ def median_within(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 def sum_within(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """Return the sum of each segment, 0 where it is empty."""
     sums = np.zeros(len(offsets) - 1)
-    filled = np.flatnonzero(np.diff(offsets))
+    filled = np.flatnonzero(lengths(offsets))
     if len(filled):
         sums[filled] = np.add.reduceat(values, offsets[filled])
     return sums

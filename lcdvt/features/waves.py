@@ -22,7 +22,7 @@ def wave(cycles: float) -> tuple[float, float]:
 
 @fast_part
 def decay(x: float) -> float:
-    """Return exp(−x) of x ≥ 0, by the power series of its 64th root; beyond 40 that of 40, which is nothing beside 1."""
+    """Return exp(−x) of x ≥ 0, by the power series of its 64th root; beyond 40 that of 40: nothing beside 1."""
     z = -0.015625 * (x if x < 40.0 else 40.0)
     root = 1 / 3628800.0 * z + 1 / 362880.0
     root = (((root * z + 1 / 40320.0) * z + 1 / 5040.0) * z + 1 / 720.0) * z + 1 / 120.0

@@ -16,7 +16,7 @@ import numpy as np
 from lcdvt.compiled.kernel import kernel
 from lcdvt.features.families.joint_curve import JointCurves, fit_joint_curves
 from lcdvt.features.gate import Curves
-from lcdvt.features.segments import sorted_within, sum_within
+from lcdvt.features.segments import lengths, sorted_within, sum_within
 
 # Edges of the structure function's bins, days: within a night, nights, weeks, months, seasons, years.
 LAG_EDGES: Final = np.array((0.005, 0.1, 1.5, 10.0, 60.0, 400.0, 10_000.0))
@@ -81,7 +81,7 @@ def compute(
         Whether magnitudes of different bands can be compared.
     """
     bands = len(wavelengths)
-    epochs = np.diff(curves.offsets[::bands])
+    epochs = lengths(curves.offsets[::bands])
     out = np.full((len(epochs), len(FEATURES)), np.nan)
     enough = np.flatnonzero(epochs >= max(minimum_epochs, 4))
     if len(enough) == 0:
@@ -112,15 +112,15 @@ def _objects(curves: Curves, chosen: np.ndarray, bands: int) -> Curves:
     if len(chosen) == len(edges) - 1:
         return curves
     rows = np.concatenate([np.arange(edges[i], edges[i + 1]) for i in chosen])
-    lengths = np.diff(curves.offsets).reshape(-1, bands)[chosen].ravel()
-    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    epochs = lengths(curves.offsets).reshape(-1, bands)[chosen].ravel()
+    offsets = np.concatenate(([0], np.cumsum(epochs)))
     return Curves(curves.time[rows], curves.mag[rows], curves.err[rows], offsets)
 
 
 def _distribution(curve: JointCurves, out: np.ndarray) -> None:
     offsets = curve.offsets
-    n = np.diff(offsets).astype(np.float64)
-    residual = curve.residual - np.repeat(sum_within(curve.residual, offsets) / n, np.diff(offsets))
+    n = lengths(offsets).astype(np.float64)
+    residual = curve.residual - np.repeat(sum_within(curve.residual, offsets) / n, lengths(offsets))
     square = residual * residual
     variance = sum_within(square, offsets) / n
     noise = sum_within(curve.error**2, offsets) / n
@@ -138,7 +138,7 @@ def _distribution(curve: JointCurves, out: np.ndarray) -> None:
 
 
 def _quantiles(ordered: np.ndarray, offsets: np.ndarray, share: float) -> np.ndarray:
-    last = np.diff(offsets) - 1
+    last = lengths(offsets) - 1
     position = share * last
     low = position.astype(np.int64)
     below, above = ordered[offsets[:-1] + low], ordered[offsets[:-1] + np.minimum(low + 1, last)]
@@ -148,7 +148,7 @@ def _quantiles(ordered: np.ndarray, offsets: np.ndarray, share: float) -> np.nda
 def _changes(curve: JointCurves, out: np.ndarray) -> None:
     """Fill the von Neumann ratio of neighbours and the structure function, both relative to the whole variance."""
     offsets, residual = curve.offsets, curve.residual
-    n = np.diff(offsets)
+    n = lengths(offsets)
     variance = sum_within(residual**2, offsets) / n - (sum_within(residual, offsets) / n) ** 2
     steps = np.diff(residual, append=0.0) ** 2
     steps[offsets[1:] - 1] = 0.0
@@ -220,7 +220,7 @@ def amplitude_slopes(curve: JointCurves, wavelengths: np.ndarray) -> np.ndarray:
     little, and the prior keeps what the data cannot tell at the expected slope.
     """
     objects, bands = curve.offset.shape
-    place = np.repeat(np.arange(objects), np.diff(curve.offsets)) * bands + curve.band
+    place = np.repeat(np.arange(objects), lengths(curve.offsets)) * bands + curve.band
     count, squares, noise = (
         np.bincount(place, weights, objects * bands).reshape(objects, bands)
         for weights in (np.ones(len(place)), curve.residual**2, curve.error**2)
@@ -253,7 +253,7 @@ def _colour_change(curve: JointCurves, wavelengths: np.ndarray, out: np.ndarray)
     A pair's colour is blue minus red residual over ln(red/blue wavelength), its brightness their mean; 0 is grey,
     positive is bluer when brighter.
     """
-    objects = np.repeat(np.arange(len(out)), np.diff(curve.offsets))
+    objects = np.repeat(np.arange(len(out)), lengths(curve.offsets))
     first, second = wavelengths[curve.band[:-1]], wavelengths[curve.band[1:]]
     near = (objects[1:] == objects[:-1]) & (np.diff(curve.time) <= COLOUR_PAIR_DAYS) & (first != second)
     near &= (np.minimum(first, second) >= SED_RANGE[0]) & (np.maximum(first, second) <= SED_RANGE[1])

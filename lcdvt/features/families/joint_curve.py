@@ -15,7 +15,7 @@ import numpy as np
 
 from lcdvt.compiled.kernel import inlined_part, kernel
 from lcdvt.features.gate import Curves
-from lcdvt.features.segments import median_within, order_within, sum_within
+from lcdvt.features.segments import lengths, median_within, order_within, sum_within
 from lcdvt.features.waves import decay
 
 # Residuals beyond this many robust standard deviations lose their weight for offsets and walk.
@@ -79,8 +79,8 @@ def fit_joint_curves(curves: Curves, n_bands: int, error_scale: float, error_flo
     of_band = curves.offsets
     # A kernel takes one layout: another would be compiled again.
     offsets = np.ascontiguousarray(of_band[::n_bands])
-    epochs = np.diff(offsets)
-    given = np.diff(of_band).reshape(-1, n_bands)
+    epochs = lengths(offsets)
+    given = lengths(of_band).reshape(-1, n_bands)
     of_bands = median_within(curves.mag, of_band)
     rough = curves.mag - np.repeat(of_bands, given.ravel())
     # The gate has sorted a single band.
@@ -134,7 +134,7 @@ class _Walks:
     def tried(self) -> tuple[np.ndarray, np.ndarray]:
         """Return τ of all walks tried, a row for each object, and σ relative to the object's scatter."""
         t, _, _, _, offsets = self._data
-        filled = np.diff(offsets) > 0
+        filled = lengths(offsets) > 0
         span = np.zeros(len(filled))
         span[filled] = t[offsets[1:][filled] - 1] - t[offsets[:-1][filled]]
         longest = np.minimum(np.maximum(3.0 * np.maximum(span, SHORTEST_TAU), 2.0 * SHORTEST_TAU), LONGEST_TAU)

@@ -12,7 +12,7 @@ Where the two minima of a binary are alike, twice the period cannot win by likel
 
 import math
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -100,6 +100,35 @@ class ChoiceConfig:
     double_wave: DoubleWavePrior = field(default_factory=DoubleWavePrior)
     eclipses: EclipseConfig = field(default_factory=EclipseConfig)
 
+    @cached_property
+    def rules(self) -> Floats:
+        """All numbers in the order in which the kernel gets them."""
+        wave, eclipses = self.double_wave, self.eclipses
+        return np.array(
+            (
+                self.cycles_per_harmonic,
+                self.first_points,
+                self.first_harmonics,
+                self.final_points,
+                self.contenders,
+                self.allowance,
+                self.sharpened,
+                self.sharpenings,
+                self.outlier_sigma,
+                self.window_penalty,
+                wave.max_half_period if wave.enabled else -math.inf,
+                wave.max_amplitude,
+                *wave.symmetric_pulsators,
+                wave.binary_log_odds,
+                *wave.bounds,
+                eclipses.faint_sigma,
+                eclipses.faint_variance,
+                eclipses.faint_epochs,
+                eclipses.most_faint_epochs,
+                eclipses.faint_share,
+            )
+        )
+
 
 class Choice(NamedTuple):
     """The chosen frequency, its model, and what is told of it.
@@ -173,42 +202,13 @@ class ChoiceRoom(NamedTuple):
 
 # Of what is told of the chosen period: where the Fourier parameters begin, and how many numbers.
 SHAPE, DESCRIBED = 2, 7
-# Where `ChoiceConfig`'s numbers stand in the array that the kernel gets.
+# Where `ChoiceConfig.rules` has its numbers.
 (
     CYCLES_PER_HARMONIC, FIRST_POINTS, FIRST_HARMONICS, FINAL_POINTS, CONTENDERS, ALLOWANCE, SHARPENED, SHARPENINGS,
     OUTLIER_SIGMA, WINDOW_PENALTY, MAX_HALF_PERIOD, MAX_AMPLITUDE, SHORTEST_SYMMETRIC, LONGEST_SYMMETRIC,
     BINARY_LOG_ODDS, LEAST_LOG_ODDS, MOST_LOG_ODDS, FAINT_SIGMA, FAINT_VARIANCE, FAINT_EPOCHS, MOST_FAINT_EPOCHS,
     FAINT_SHARE,
 ) = range(22)  # fmt: skip
-
-
-@lru_cache(maxsize=8)
-def _rules(config: ChoiceConfig) -> Floats:
-    wave, eclipses = config.double_wave, config.eclipses
-    return np.array(
-        (
-            config.cycles_per_harmonic,
-            config.first_points,
-            config.first_harmonics,
-            config.final_points,
-            config.contenders,
-            config.allowance,
-            config.sharpened,
-            config.sharpenings,
-            config.outlier_sigma,
-            config.window_penalty,
-            wave.max_half_period if wave.enabled else -math.inf,
-            wave.max_amplitude,
-            *wave.symmetric_pulsators,
-            wave.binary_log_odds,
-            *wave.bounds,
-            eclipses.faint_sigma,
-            eclipses.faint_variance,
-            eclipses.faint_epochs,
-            eclipses.most_faint_epochs,
-            eclipses.faint_share,
-        )
-    )
 
 
 def choose_frequency(
@@ -238,7 +238,7 @@ def choose_frequency(
         How candidates are compared.
     """
     room = ChoiceRoom.of(bands, len(candidates), config.finalists)
-    rules, nothing_known = _rules(config), 0.0
+    rules, nothing_known = config.rules, 0.0
     model = _choose(*bands, candidates, reaches, baseline, *limits, n_independent, nothing_known, rules, LANES, *room)
     if model == NO_MODEL:
         return None

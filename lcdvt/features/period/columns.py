@@ -6,7 +6,7 @@ import numpy as np
 
 from lcdvt.features.config import FeatureConfig
 from lcdvt.features.gate import Curves
-from lcdvt.features.period.search import search_curves
+from lcdvt.features.period.search import PeriodResult, search_curves
 
 FIELD_OF_COLUMN = {
     "Period": "period",
@@ -49,10 +49,11 @@ def search_periods(curves: Curves, every: Curves | None, config: FeatureConfig) 
     bands = len(config.bands)
     names = config.period_names()
     objects = (len(curves.offsets) - 1) // bands
-    out = np.full((objects, len(names)), np.nan)
+    out = np.empty((objects, len(names)))
+    fields = [PeriodResult._fields.index(FIELD_OF_COLUMN[name]) for name in names]
     for row in range(objects):
         offsets = curves.offsets[row * bands : (row + 1) * bands + 1]
         result = search_curves(curves.time, curves.mag, curves.err, offsets, config.period_range)
-        out[row] = [getattr(result, FIELD_OF_COLUMN[name]) for name in names]
+        out[row] = [result[field] for field in fields]
     out[~np.isfinite(out)] = np.nan
     return out

@@ -65,7 +65,7 @@ SIDE_BY_SIDE = OF_EVEN_MODELS + (N_MODELS - HIGHEST_HARMONIC) * LANES
 
 @fast_part
 def _fill_few_moments(epochs: Floats, w: Floats, y: Floats, begin: int, end: int, sums: Floats, lane: int) -> None:
-    """Fill what `fill_moments` does for at most four harmonics, in one go: nothing has to be kept from epoch to epoch."""
+    """Fill what `fill_moments` does for at most four harmonics, in one loop that keeps nothing in memory."""
     c_1, c_2, c_3, c_4, c_5, c_6, c_7, c_8 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     s_1, s_2, s_3, s_4, s_5, s_6, s_7, s_8 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     yc_1, yc_2, yc_3, yc_4, ys_1, ys_2, ys_3, ys_4 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0

@@ -169,14 +169,14 @@ def _fill_thirds(halves: Powers, modes: int, number: int, sums: Powers) -> None:
             first, second = here - BESIDE + 2, there - BESIDE + 2
             if third == 0:
                 first, second = there - BESIDE, first
-            a, b, c, d, e, f, g, h, j, k, l, m = SHARES[third]
+            a, b, c, d, e, f, g, h, j, k, m, n = SHARES[third]
             # Written out: of a loop over them the compiler makes no SIMD.
             for i in range(2 * number):
                 one, other = first + i, second + i
                 sums[out + i] = (
                     a * halves[one] + b * halves[other] + c * halves[one + 2] + d * halves[other + 2]
                     + e * halves[one + 4] + f * halves[other + 4] + g * halves[one + 6] + h * halves[other + 6]
-                    + j * halves[one + 8] + k * halves[other + 8] + l * halves[one + 10] + m * halves[other + 10]
+                    + j * halves[one + 8] + k * halves[other + 8] + m * halves[one + 10] + n * halves[other + 10]
                 )  # fmt: skip
 
 
@@ -222,7 +222,9 @@ def _power(
 
 
 def _add_power(score: Powers, power: Powers, n_epochs: int) -> None:
-    score[1:] += power * np.float32(n_epochs / (1.0 - min(float(power.max()), 0.98)))
+    # In place, because power is not needed any more.
+    power *= np.float32(n_epochs / (1.0 - min(float(power.max()), 0.98)))
+    score[1:] += power
 
 
 def direct_power(t: Floats, y: Floats, w: Floats, df: float, n_grid: int) -> Powers:
