@@ -22,7 +22,6 @@ from lcdvt.features.period.eclipse import MAD_TO_SIGMA, EclipseConfig, faint_exc
 from lcdvt.features.period.fit import (
     NO_MODEL,
     ONE_SINE,
-    Bands,
     FitWork,
     fill_best,
     fill_scores,
@@ -42,8 +41,10 @@ from lcdvt.features.period.normal import (
     Floats,
     Integers,
 )
+from lcdvt.features.period.scan import Candidates
 from lcdvt.features.period.shape import TWO_HARMONICS, DoubleWavePrior, double_wave_log_odds
 from lcdvt.features.period.significance import LANE_ROWS, LANES, false_alarm
+from lcdvt.features.period.stars import BASELINE, HIGHEST, INDEPENDENT, LOWEST, Stars
 
 # About halves and doubles, a matter of how minima differ, eclipses do not argue: harmonics know more of the shape.
 SAME_PERIOD = np.array((0.25, 0.5, 1.0, 2.0, 4.0))
@@ -130,24 +131,21 @@ class ChoiceConfig:
         )
 
 
-class Choice(NamedTuple):
-    """The chosen frequency, its model, and what is told of it.
+class Choices(NamedTuple):
+    """The chosen frequencies of stars, their models, and what is told of them.
 
     Attributes
     ----------
     frequency, model
-        Cycles a day, and which of the models of `fit`.
-    fap, power
-        False-alarm value, and share of the variance that the model explains.
-    shape
-        The Fourier parameters: amplitude, R21, φ21, R31, φ31.
+        Cycles a day, and which of the models of `fit`, `NO_MODEL` where nothing can be fitted.
+    described
+        A row for each star: false-alarm value, share of the variance that the model explains, and the Fourier
+        parameters: amplitude, R21, φ21, R31, φ31.
     """
 
-    frequency: float
-    model: int
-    fap: float
-    power: float
-    shape: tuple[float, ...]
+    frequency: Floats
+    model: Integers
+    described: Floats
 
 
 class ChoiceRoom(NamedTuple):
@@ -160,13 +158,9 @@ class ChoiceRoom(NamedTuple):
     relative
         What is known of the harmonics relative to the first.
     robust
-        Weights and magnitudes without outliers, and by how much faint epochs are fainter than the median.
-    found
-        The chosen frequency, the noise's memory, and whether there may be eclipses.
+        Weights and magnitudes without outliers.
     lanes
         For the filters of the false-alarm value.
-    described
-        False-alarm value, share of variance, and from `SHAPE` on the Fourier parameters.
     """
 
     epochs: Floats
@@ -181,27 +175,56 @@ class ChoiceRoom(NamedTuple):
     finalists: Floats
     relative: Floats
     robust: Floats
-    found: Floats
     lanes: Floats
-    described: Floats
 
     @classmethod
-    def of(cls, bands: Bands, candidates: int, finalists: int) -> "ChoiceRoom":
-        """Return arrays for so many candidates, of which so many are finalists."""
+    def of(cls, stars: Stars, candidates: int, finalists: int) -> "ChoiceRoom":
+        """Return arrays that do for each of the stars, with so many candidates, of which so many are finalists."""
+        epochs, bands = int(stars.bounds.max(initial=0)), stars.max_harmonics.shape[1]
         return cls(
-            *FitWork.of(bands, max(candidates, 2)),
+            *FitWork.with_room(epochs, bands, max(candidates, 2)),
             *room_for_one(),
             np.empty((2, finalists + 1)),
             np.empty(RELATIVE),
-            np.empty((3, bands.t.size)),
-            np.empty(3),
+            np.empty((2, epochs)),
             np.empty(LANE_ROWS * LANES),
-            np.empty(DESCRIBED),
+        )
+
+
+class ChoiceResults(NamedTuple):
+    """What the choice finds.
+
+    Attributes
+    ----------
+    found
+        A row for each star: the chosen frequency, the noise's memory, and whether there may be eclipses.
+    model, described
+        As in `Choices`.
+    excess
+        By how much faint epochs are fainter than the median, star after star as the magnitudes.
+    """
+
+    found: Floats
+    model: Integers
+    described: Floats
+    excess: Floats
+
+    @classmethod
+    def of(cls, stars: Stars) -> "ChoiceResults":
+        """Return arrays to be filled."""
+        number = len(stars.starts)
+        return cls(
+            np.zeros((number, FOUND)),
+            np.empty(number, dtype=np.int64),
+            np.empty((number, DESCRIBED)),
+            np.empty(stars.t.size),
         )
 
 
 # Of what is told of the chosen period: where the Fourier parameters begin, and how many numbers.
 SHAPE, DESCRIBED = 2, 7
+# Columns of `ChoiceResults.found`, and how many.
+FREQUENCY, MEMORY, MAY_ECLIPSE, FOUND = range(4)
 # Where `ChoiceConfig.rules` has its numbers.
 (
     CYCLES_PER_HARMONIC, FIRST_POINTS, FIRST_HARMONICS, FINAL_POINTS, CONTENDERS, ALLOWANCE, SHARPENED, SHARPENINGS,
@@ -211,55 +234,71 @@ SHAPE, DESCRIBED = 2, 7
 ) = range(22)  # fmt: skip
 
 
-def choose_frequency(
-    bands: Bands,
-    candidates: Floats,
-    reaches: Floats,
-    baseline: float,
-    limits: tuple[float, float],
-    n_independent: float,
-    config: ChoiceConfig,
-) -> Choice | None:
-    """Compare all candidates, then the best again without their outliers; None when nothing can be fitted.
+def choose_frequencies(stars: Stars, candidates: Candidates, config: ChoiceConfig) -> Choices:
+    """Compare all candidates of each star, then the best again without their outliers.
 
     Parameters
     ----------
-    bands
-        The light curves.
-    candidates, reaches
+    stars
+        The light curves, and which frequencies may be chosen.
+    candidates
         Frequencies, and how far to each side the best one may lie.
-    baseline
-        Days from the first to the last epoch.
-    limits
-        Lowest and highest frequency that may be chosen.
-    n_independent
-        Independent frequencies searched.
     config
         How candidates are compared.
     """
-    room = ChoiceRoom.of(bands, len(candidates), config.finalists)
-    rules, nothing_known = config.rules, 0.0
-    model = _choose(*bands, candidates, reaches, baseline, *limits, n_independent, nothing_known, rules, LANES, *room)
-    if model == NO_MODEL:
-        return None
-    frequency, memory, is_eclipsing = room.found.tolist()
-    chosen = _described(frequency, model, room)
-    if not is_eclipsing:
-        return chosen
-    excess = room.robust[2]
-    found = find_eclipses(bands, excess, (candidates, reaches), baseline, limits, memory, frequency, config.eclipses)
+    room = ChoiceRoom.of(stars, candidates.frequencies.shape[1], config.finalists)
+    results, nothing_known = ChoiceResults.of(stars), 0.0
+    _choose_all(*stars[:-1], *candidates, nothing_known, config.rules, LANES, *room, *results)
+    choices = Choices(results.found[:, FREQUENCY], results.model, results.described)
+    for star in np.flatnonzero(results.found[:, MAY_ECLIPSE]).tolist():
+        _let_eclipses_argue(stars, candidates, star, results, room, config)
+    return choices
+
+
+def _let_eclipses_argue(
+    stars: Stars, candidates: Candidates, star: int, results: ChoiceResults, room: ChoiceRoom, config: ChoiceConfig
+) -> None:
+    """Fill what eclipses tell of a star instead of what harmonics do, where they fit better."""
+    bands, begin, count = stars.bands(star), int(stars.starts[star]), int(candidates.counts[star])
+    baseline, _, lowest, highest, _ = stars.numbers[star].tolist()
+    frequency, memory, _ = results.found[star].tolist()
+    tried = candidates.frequencies[star, :count], candidates.reaches[star, :count]
+    excess = results.excess[begin : begin + bands.t.size]
+    found = find_eclipses(bands, excess, tried, baseline, (lowest, highest), memory, frequency, config.eclipses)
     if found is None or np.any(np.abs(found.frequency / frequency * SAME_PERIOD - 1.0) < 0.01):
-        return chosen
-    rivals, near = np.array((frequency, found.frequency)), np.full(2, 0.05 / baseline)
-    model = _choose(*bands, rivals, near, baseline, *limits, n_independent, memory, rules, LANES, *room)
-    if found.score < room.found[0] + config.eclipses.margin:
-        return chosen
-    return _described(found.frequency, model, room)
+        return
+    rivals = Candidates(
+        np.array(((frequency, found.frequency),)), np.full((1, 2), 0.05 / baseline), np.full(1, 2, dtype=np.int64)
+    )
+    compared = ChoiceResults.of(stars.only(star))
+    _choose_all(*stars.only(star)[:-1], *rivals, memory, config.rules, LANES, *room, *compared)
+    if found.score >= compared.found[0, FREQUENCY] + config.eclipses.margin:
+        results.found[star, FREQUENCY] = found.frequency
+        results.model[star], results.described[star] = compared.model[0], compared.described[0]
 
 
-def _described(frequency: float, model: np.int64, room: ChoiceRoom) -> Choice:
-    fap, power, *shape = room.described.tolist()
-    return Choice(frequency, int(model), fap, power, tuple(shape))
+@small_kernel
+def _choose_all(
+    t: Floats, w: Floats, y: Floats, starts: Integers, bounds: Integers, max_harmonics: Integers, n_bands: Integers,
+    numbers: Floats, candidates: Floats, reaches: Floats, counts: Integers, known_memory: float, rules: Floats,
+    width: int, epochs: Floats, small: Floats, coefficients: Floats, places: Integers, table: Floats, window: Floats,
+    place: Integers, row: Floats, single: Floats, finalists: Floats, relative: Floats, robust: Floats, lanes: Floats,
+    found: Floats, models: Integers, described: Floats, excess: Floats,
+) -> None:  # fmt: skip
+    """Fill the results of each star."""
+    for star in range(starts.size):
+        models[star] = NO_MODEL
+        bands, count = n_bands[star], counts[star]
+        if bands == 0 or count == 0:
+            continue
+        begin = starts[star]
+        end = begin + bounds[star, bands]
+        models[star] = _choose(
+            t[begin:end], w[begin:end], y[begin:end], bounds[star][: bands + 1], max_harmonics[star][:bands],
+            candidates[star][:count], reaches[star][:count], numbers[star], known_memory, rules, width, epochs, small,
+            coefficients, places, table, window, place, row, single, finalists, relative, robust[0][: end - begin],
+            robust[1][: end - begin], excess[begin:end], lanes, found[star], described[star],
+        )  # fmt: skip
 
 
 @small_part
@@ -308,13 +347,15 @@ def _usual_distance(values: Floats, w: Floats, bounds: Integers, epochs: Floats)
 
 
 @small_part
-def _reweigh(w: Floats, y: Floats, bounds: Integers, outlier_sigma: float, epochs: Floats, robust: Floats) -> None:
+def _reweigh(
+    w: Floats, y: Floats, bounds: Integers, outlier_sigma: float, epochs: Floats, robust_w: Floats, robust_y: Floats
+) -> None:
     """Fill weights and magnitudes with residuals far outside weighed down, so that one bad night decides nothing."""
     work = epochs[SCALED]
     for b in range(bounds.size - 1):
         begin, end = bounds[b], bounds[b + 1]
         for i in range(begin, end):
-            robust[0, i], robust[1, i] = w[i], y[i]
+            robust_w[i], robust_y[i] = w[i], y[i]
             epochs[RESIDUALS, i] *= math.sqrt(w[i])
             work[i] = epochs[RESIDUALS, i]
         if end - begin < FEWEST_REWEIGHTED:
@@ -329,28 +370,30 @@ def _reweigh(w: Floats, y: Floats, bounds: Integers, outlier_sigma: float, epoch
         for i in range(begin, end):
             excess = abs(epochs[RESIDUALS, i]) / limit
             if excess > 1.0:
-                robust[0, i] /= excess * excess
-            total += robust[0, i]
+                robust_w[i] /= excess * excess
+            total += robust_w[i]
         for i in range(begin, end):
-            robust[0, i] /= total
-            mean += robust[0, i] * y[i]
+            robust_w[i] /= total
+            mean += robust_w[i] * y[i]
         for i in range(begin, end):
-            robust[1, i] -= mean
+            robust_y[i] -= mean
 
 
-@small_kernel
+@small_part
 def _choose(
     t: Floats, w: Floats, y: Floats, bounds: Integers, max_harmonics: Integers, candidates: Floats, reaches: Floats,
-    baseline: float, lowest: float, highest: float, n_independent: float, known_memory: float, rules: Floats,
-    width: int, epochs: Floats, small: Floats, coefficients: Floats, places: Integers, table: Floats, window: Floats,
-    place: Integers, row: Floats, single: Floats, finalists: Floats, relative: Floats, robust: Floats, found: Floats,
-    lanes: Floats, described: Floats,
+    numbers: Floats, known_memory: float, rules: Floats, width: int, epochs: Floats, small: Floats,
+    coefficients: Floats, places: Integers, table: Floats, window: Floats, place: Integers, row: Floats, single: Floats,
+    finalists: Floats, relative: Floats, robust_w: Floats, robust_y: Floats, excess: Floats, lanes: Floats,
+    found: Floats, described: Floats,
 ) -> np.int64:  # fmt: skip
     """Fill the chosen frequency, the noise's memory, whether there may be eclipses, and what is told; return the model.
 
     Where the noise's memory is known, two rivals are compared instead: the first one's score is filled, and the second
     one's best model told of and returned. All in one, because the fits are most of what there is to compile.
     """
+    baseline, n_independent = numbers[BASELINE], numbers[INDEPENDENT]
+    lowest, highest = numbers[LOWEST], numbers[HIGHEST]
     no_model, sine, two_harmonics, none = np.int64(NO_MODEL), np.int64(ONE_SINE), np.int64(TWO_HARMONICS), np.int64(0)
     all_harmonics, first_harmonics = np.int64(HIGHEST_HARMONIC), np.int64(rules[FIRST_HARMONICS])
     first_points, final_points = np.int64(rules[FIRST_POINTS]), np.int64(rules[FINAL_POINTS])
@@ -366,11 +409,11 @@ def _choose(
             bounds, max_harmonics, count, frequencies, gains, window, known_memory, baseline, cycles, penalty, scores
         )
         fill_best(scores, count, count, places)
-        found[0] = -np.inf
+        found[FREQUENCY] = -np.inf
         chosen = no_model
         for rank in range(count):
             if places[0, rank] == 0:
-                found[0] = scores[0, places[1, rank]]
+                found[FREQUENCY] = scores[0, places[1, rank]]
             else:
                 chosen = places[1, rank]
         _describe(
@@ -431,10 +474,10 @@ def _choose(
     is_doubtful, closest = gains[at, model] < EXPLAINS_HALF * t.size, -np.inf
     if is_doubtful:
         for i in range(t.size):
-            robust[0, i] = y[i]
+            robust_y[i] = y[i]
         closest, from_constant = (
             _usual_distance(epochs[RESIDUALS], w, bounds, epochs),
-            _usual_distance(robust[0], w, bounds, epochs),
+            _usual_distance(robust_y, w, bounds, epochs),
         )
         closest = from_constant if from_constant < closest else closest
         closest -= HALF_AS_FAR * t.size
@@ -458,12 +501,12 @@ def _choose(
     kept = contenders
     if is_doubtful:
         fit_model(t, w, y, bounds, max_harmonics, of_weights, model, epochs, small, coefficients, place, row, single)
-    _reweigh(w, y, bounds, rules[OUTLIER_SIGMA], epochs, robust)
+    _reweigh(w, y, bounds, rules[OUTLIER_SIGMA], epochs, robust_w, robust_y)
     is_eclipsing = faint_excess(
         w, y, bounds, rules[FAINT_SIGMA], rules[FAINT_VARIANCE], rules[FAINT_EPOCHS], rules[MOST_FAINT_EPOCHS],
-        rules[FAINT_SHARE], epochs[SCALED], robust[2],
+        rules[FAINT_SHARE], epochs[SCALED], excess,
     )  # fmt: skip
-    w, y = robust[0], robust[1]
+    w, y = robust_w, robust_y
     fit_all(
         t, w, y, bounds, max_harmonics, finalists[0], finalists[1], kept, final_points, all_harmonics, no_model,
         sharpenings, sharpened, baseline, cycles, penalty, epochs, small, coefficients, places, table, window,
@@ -528,7 +571,7 @@ def _choose(
         reach *= 2.0 / (final_points - 1)
     # A candidate at the range's edge may have its top beyond it.
     frequency = lowest if frequency < lowest else (frequency if frequency < highest else highest)
-    found[0], found[1], found[2] = frequency, memory, 1.0 if is_eclipsing else 0.0
+    found[FREQUENCY], found[MEMORY], found[MAY_ECLIPSE] = frequency, memory, 1.0 if is_eclipsing else 0.0
     _describe(
         t, w, y, bounds, max_harmonics, frequency, model, baseline, n_independent, epochs, small, coefficients, place,
         row, single, relative, lanes, width, described,

@@ -46,14 +46,7 @@ def search_periods(curves: Curves, every: Curves | None, config: FeatureConfig) 
         return out
     if config.period_range is None:
         raise ValueError("a request for periods has a period range")
-    bands = len(config.bands)
-    names = config.period_names()
-    objects = (len(curves.offsets) - 1) // bands
-    out = np.empty((objects, len(names)))
-    fields = [PeriodResult._fields.index(FIELD_OF_COLUMN[name]) for name in names]
-    for row in range(objects):
-        offsets = curves.offsets[row * bands : (row + 1) * bands + 1]
-        result = search_curves(curves.time, curves.mag, curves.err, offsets, config.period_range)
-        out[row] = [result[field] for field in fields]
+    fields = [PeriodResult._fields.index(FIELD_OF_COLUMN[name]) for name in config.period_names()]
+    out = search_curves(curves, len(config.bands), config.period_range)[:, fields]
     out[~np.isfinite(out)] = np.nan
     return out

@@ -113,10 +113,15 @@ class FitWork(NamedTuple):
     @classmethod
     def of(cls, bands: Bands, candidates: int) -> "FitWork":
         """Return arrays for so many candidates."""
+        return cls.with_room(bands.t.size, bands.bounds.size - 1, candidates)
+
+    @classmethod
+    def with_room(cls, epochs: int, bands: int, candidates: int) -> "FitWork":
+        """Return arrays for at most so many epochs, bands and candidates."""
         return cls(
-            np.empty((SCALED + 1, bands.t.size)),
+            np.empty((SCALED + 1, epochs)),
             _SMALL,
-            np.empty((bands.bounds.size - 1, 2 * HIGHEST_HARMONIC + 2)),
+            np.empty((bands, 2 * HIGHEST_HARMONIC + 2)),
             np.empty((2, candidates), dtype=np.int64),
             np.empty((5, candidates, N_MODELS)),
             np.empty(candidates),

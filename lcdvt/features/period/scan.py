@@ -7,8 +7,7 @@ spread over many harmonics, at no further transform.
 """
 
 import math
-from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from lcdvt.compiled.kernel import fast_kernel, fast_part, kernel, part
 from lcdvt.features.period.fit import Bands
 from lcdvt.features.period.normal import Floats, Integers
+from lcdvt.features.period.stars import FIRST, LAST, STEP, Stars
 from lcdvt.features.transforms import Transforms
 from lcdvt.features.waves import wave
 
@@ -32,6 +32,8 @@ BLOCK = 256
 # Where the epochs see a sine as constant, the transform's rounding (1e-3) would be all that is left. A quarter is the
 # determinant of phases spread evenly.
 LEAST_DETERMINANT = np.float32(2e-3)
+# A sine that explains more than this share of the variance counts as if it were this.
+MOST_EXPLAINED = 0.98
 # The direct sum turns its phases by recurrence; starting afresh this often keeps them exact to ~1e-13.
 RECURRENCE_LENGTH = 256
 # Frequencies that turn one into the other by sampling once a night, once a sidereal night, or one season a year.
@@ -39,7 +41,10 @@ SOLAR_DAY = 1.0
 SIDEREAL_DAY = 1.00273791
 YEAR = 1.0 / 365.25
 HARMONICS_SUMMED = 6
+HARMONIC_SUMS = HARMONICS_SUMMED // 2
 ALIAS_SHIFTS = np.array((SOLAR_DAY, SIDEREAL_DAY, 2.0 * SOLAR_DAY, 2.0 * SIDEREAL_DAY, YEAR))
+# Side lobes closer than the separation use up places, so several times as many maxima as wanted are kept at first.
+PEAKS_LOOKED_AT = 4
 # How many of the strongest peaks come with their aliases.
 ALIASED_PEAKS = 3
 # Of each harmonic sum, so many peaks come with their third, double and half.
@@ -65,24 +70,107 @@ def _between(place: float) -> Powers:
 SHARES = tuple(tuple(_between(place)) for place in (2.0 / 3.0, 1.0 / 3.0))
 
 
-def scan_score(bands: Bands, df: float, n_grid: int) -> Powers:
-    """Return how much of the light the frequencies i·df, i = 0 … n_grid, explain, all bands together.
+class ScanRoom(NamedTuple):
+    """Arrays that the scan of a star fills, long enough for all, so that the next star finds them in the cache.
+
+    Attributes
+    ----------
+    score, power
+        How much of the light each frequency explains, all bands together (`scan_score`), and one band's power.
+    beside, total
+        The highest score beside each frequency, and harmonic sums.
+    waves
+        Cosines and sines of the epochs' phases, and those by which they turn from one frequency to the next.
+    heights, places, peaks
+        Peaks looked at: how high they are, and where; then those chosen, and those of them that have relatives.
+    """
+
+    score: Powers
+    power: Powers
+    beside: Powers
+    total: Powers
+    waves: Floats
+    heights: Powers
+    places: Integers
+    peaks: Integers
+
+    @classmethod
+    def of(cls, n_grid: int, sizes: Integers) -> "ScanRoom":
+        """Return arrays for grids of at most so many frequencies."""
+        _, n_peaks, n_harmonic_peaks, direct_epochs = sizes.tolist()
+        capacity = PEAKS_LOOKED_AT * max(n_peaks, n_harmonic_peaks)
+        return cls(
+            *np.empty((4, n_grid + 1), dtype=np.float32),
+            np.empty((4, direct_epochs)),
+            np.empty(capacity, dtype=np.float32),
+            np.empty(capacity, dtype=np.int64),
+            np.empty((2, n_peaks + HARMONIC_SUMS * n_harmonic_peaks), dtype=np.int64),
+        )
+
+
+class Candidates(NamedTuple):
+    """Candidate frequencies of stars, a row for each, how far to each side the exact fit has to look, and how many."""
+
+    frequencies: Floats
+    reaches: Floats
+    counts: Integers
+
+    @classmethod
+    def of(cls, stars: int, sizes: Integers) -> "Candidates":
+        """Return arrays for so many stars, without candidates as yet."""
+        _, n_peaks, n_harmonic_peaks, _ = sizes.tolist()
+        parents = n_peaks // 2 + HARMONIC_SUMS * LEADING_PEAKS
+        room = n_peaks + HARMONIC_SUMS * n_harmonic_peaks + len(RELATIVES) * parents
+        room += len(ALIAS_RELATIVES) * ALIASED_PEAKS * 2 * len(ALIAS_SHIFTS)
+        return cls(np.empty((stars, room)), np.empty((stars, room)), np.zeros(stars, dtype=np.int64))
+
+
+def candidate_frequencies(stars: Stars, samples_per_peak: int, n_peaks: int, n_harmonic_peaks: int) -> Candidates:
+    """Return candidate frequencies of every star.
+
+    Peaks of the score and of its harmonic sums come with their half, third and double, and the strongest with what
+    they turn into when the sampling repeats nightly or yearly (and with half of that: a binary's half period is
+    aliased just as well).
+    """
+    sizes = np.array((samples_per_peak, n_peaks, n_harmonic_peaks, DIRECT_SUM_EPOCHS))
+    return _scan_stars(stars, sizes)[1]
+
+
+def scan_score(stars: Stars) -> Powers:
+    """Return how much of the light the frequencies i·df, i = 0 … n_grid, of a single star explain, all bands together.
 
     A sine's power counts by its number of epochs over the share of variance its best frequency leaves, which is the
     slope of its log-likelihood there. Long bands share one sine, their spreads made equal, as stars change in all bands
     at once: one transform does for all of them. Short ones have a sine each, with its own amplitude, phase and offset.
     """
-    score = np.zeros(n_grid + 1, dtype=np.float32)
-    n_long = 0
-    for begin, end in pairwise(bands.bounds.tolist()):
-        if end - begin > DIRECT_SUM_EPOCHS:
-            n_long += end - begin
-        else:
-            power = direct_power(bands.t[begin:end], bands.y[begin:end], bands.w[begin:end], df, n_grid)
-            _add_power(score, power, end - begin)
-    if n_long:
-        _add_power(score, _transformed_power(bands, n_long, df, n_grid), n_long)
-    return score
+    return _scan_stars(stars, np.array((1, 1, 1, DIRECT_SUM_EPOCHS)))[0].score
+
+
+def direct_power(t: Floats, y: Floats, w: Floats, df: float, n_grid: int) -> Powers:
+    """Return the floating-mean Lomb–Scargle power at df, 2 df, … (Zechmeister & Kürster 2009, eq. 5)."""
+    numbers, one = np.full((1, 5), df), np.ones(1, dtype=np.int64)
+    one_band = Stars(t, w, y, 0 * one, np.array(((0, t.size),)), one[None], one, numbers, np.array(((1, n_grid),)))
+    return _scan_stars(one_band, np.array((1, 1, 1, t.size)))[0].power[:-1]
+
+
+def _scan_stars(stars: Stars, sizes: Integers) -> tuple[ScanRoom, Candidates]:
+    """Return the candidates of all stars, and the arrays as the last star left them."""
+    number = len(stars.starts)
+    longest_grid = int(np.max(stars.grid[:, LAST], where=stars.n_bands > 0, initial=1))
+    room, found = ScanRoom.of(longest_grid, sizes), Candidates.of(number, sizes)
+    lengths = stars.bounds[:, 1:] - stars.bounds[:, :-1]
+    n_long = np.sum(lengths, axis=1, where=lengths > sizes[-1]) * (stars.n_bands > 0)
+    begin = 0
+    for star in np.flatnonzero(n_long).tolist():
+        _scan(*stars, begin, star, sizes, *room, *found)
+        n_grid, epochs = int(stars.grid[star, LAST]), int(n_long[star])
+        power = _transformed_power(stars.bands(star), epochs, float(stars.numbers[star, STEP]), n_grid)
+        weight = np.float32(epochs / (1.0 - min(float(power.max()), MOST_EXPLAINED)))
+        np.multiply(power, weight, out=room.score[1 : n_grid + 1])
+        _scan(*stars, star, star + 1, sizes, *room, *found)
+        begin = star + 1
+    _scan(*stars, begin, number, sizes, *room, *found)
+    return room, found
 
 
 def _transformed_power(bands: Bands, n_epochs: int, df: float, n_grid: int) -> Powers:
@@ -221,20 +309,7 @@ def _power(
     return power if power < one else one
 
 
-def _add_power(score: Powers, power: Powers, n_epochs: int) -> None:
-    # In place, because power is not needed any more.
-    power *= np.float32(n_epochs / (1.0 - min(float(power.max()), 0.98)))
-    score[1:] += power
-
-
-def direct_power(t: Floats, y: Floats, w: Floats, df: float, n_grid: int) -> Powers:
-    """Return the floating-mean Lomb–Scargle power at df, 2 df, … (Zechmeister & Kürster 2009, eq. 5)."""
-    power = np.zeros(n_grid, dtype=np.float32)
-    _fill_direct_power(t, y, w, df, np.empty((4, t.size)), power)
-    return power
-
-
-@fast_kernel
+@fast_part
 def _fill_direct_power(t: Floats, y: Floats, w: Floats, df: float, waves: Floats, power: Powers) -> None:
     n, variance = t.size, 0.0
     for j in range(n):
@@ -259,34 +334,54 @@ def _fill_direct_power(t: Floats, y: Floats, w: Floats, df: float, waves: Floats
         ss = 1.0 - sum_cc - sum_s * sum_s
         cs = sum_cs - sum_c * sum_s
         determinant = cc * ss - cs * cs
+        power[i] = 0.0
         if determinant > 1e-9:
             explained = ss * sum_yc * sum_yc + cc * sum_ys * sum_ys - 2.0 * cs * sum_yc * sum_ys
             value = explained / (determinant * variance)
             power[i] = 0.0 if value < 0.0 else (value if value < 1.0 else 1.0)
 
 
-def candidate_frequencies(
-    score: Powers, df: float, first: int, samples_per_peak: int, n_peaks: int, n_harmonic_peaks: int
-) -> tuple[Floats, Floats]:
-    """Return candidate frequencies and how far to each side the exact fit has to look.
+@kernel
+def _scan(
+    t: Floats, w: Floats, y: Floats, starts: Integers, bounds: Integers, max_harmonics: Integers, n_bands: Integers,
+    numbers: Floats, grid: Integers, first_star: int, last_star: int, sizes: Integers, score: Powers, power: Powers,
+    beside: Powers, total: Powers, waves: Floats, heights: Powers, places: Integers, peaks: Integers,
+    frequencies: Floats, reaches: Floats, counts: Integers,
+) -> None:  # fmt: skip
+    """Fill the candidates of some stars; the score of a star with long bands has that of these bands already."""
+    for star in range(first_star, last_star):
+        if n_bands[star] == 0:
+            continue
+        df, first, last = numbers[star, STEP], grid[star, FIRST], grid[star, LAST]
+        is_begun = False
+        for b in range(n_bands[star]):
+            is_begun = is_begun or bounds[star, b + 1] - bounds[star, b] > sizes[3]
+        score[0] = 0.0
+        for i in range(1, last + 1 if not is_begun else 1):
+            score[i] = 0.0
+        for b in range(n_bands[star]):
+            begin, end = starts[star] + bounds[star, b], starts[star] + bounds[star, b + 1]
+            if end - begin > sizes[3]:
+                continue
+            _fill_direct_power(t[begin:end], y[begin:end], w[begin:end], df, waves, power[:last])
+            highest = 0.0
+            for i in range(last):
+                highest = power[i] if power[i] > highest else highest
+            weight = np.float32((end - begin) / (1.0 - (highest if highest < MOST_EXPLAINED else MOST_EXPLAINED)))
+            for i in range(last):
+                score[i + 1] += weight * power[i]
+        counts[star] = _fill_candidates(
+            score[: last + 1], beside, total, df, first, sizes[0], sizes[1], sizes[2], heights, places, peaks,
+            frequencies[star], reaches[star],
+        )  # fmt: skip
 
-    Peaks of the score and of its harmonic sums come with their half, third and double, and the strongest with what
-    they turn into when the sampling repeats nightly or yearly (and with half of that: a binary's half period is
-    aliased just as well).
-    """
-    sums = HARMONICS_SUMMED // 2
-    n_seeds = n_peaks + sums * n_harmonic_peaks
-    n_parents = n_peaks // 2 + sums * LEADING_PEAKS
-    room = n_seeds + len(RELATIVES) * n_parents + len(ALIAS_RELATIVES) * ALIASED_PEAKS * 2 * len(ALIAS_SHIFTS)
-    frequencies, reaches = np.empty(room), np.empty(room)
-    heights = np.empty(4 * max(n_peaks, n_harmonic_peaks), dtype=np.float32)
-    places = np.empty((2, n_seeds), dtype=np.int64)
-    beside_noise = np.float32(1.5 * np.add.reduce(score) / score.size)
-    count = _fill_candidates(
-        score, np.empty_like(score), score.copy(), beside_noise, df, first, samples_per_peak, n_peaks,
-        n_harmonic_peaks, heights, np.empty(heights.size, dtype=np.int64), places, frequencies, reaches,
-    )  # fmt: skip
-    return frequencies[:count], reaches[:count]
+
+@fast_part
+def _sum(values: Powers) -> float:
+    total = np.float32(0.0)
+    for i in range(values.size):
+        total += values[i]
+    return total
 
 
 @part
@@ -295,8 +390,7 @@ def _highest_peaks(
     begin: int,
 ) -> int:  # fmt: skip
     """Fill the highest local maxima at least `separation` samples apart, highest first; return where they end."""
-    # Side lobes closer than the separation use up places, so several times as many maxima are kept at first.
-    capacity = 4 * n_peaks
+    capacity = PEAKS_LOOKED_AT * n_peaks
     for j in range(capacity):
         heights[j] = -np.inf
     size = score.size
@@ -345,15 +439,18 @@ def _append(
     return count + 1
 
 
-@kernel
+@part
 def _fill_candidates(
-    score: Powers, beside: Powers, total: Powers, beside_noise: float, df: float, first: int, separation: int,
-    n_peaks: int, n_harmonic_peaks: int, heights: Powers, places: Integers, found: Integers, frequencies: Floats,
-    reaches: Floats,
+    score: Powers, beside: Powers, total: Powers, df: float, first: int, separation: int, n_peaks: int,
+    n_harmonic_peaks: int, heights: Powers, places: Integers, peaks: Integers, frequencies: Floats, reaches: Floats,
 ) -> np.int64:  # fmt: skip
-    """Fill frequencies and reaches; return how many. The rows of `found` are all peaks, and those with relatives."""
-    seeds, parents = found[0], found[1]
+    """Fill frequencies and reaches; return how many."""
+    seeds, parents = peaks[0], peaks[1]
     last = score.size - 1
+    total = total[: score.size]
+    for i in range(score.size):
+        total[i] = score[i]
+    beside_noise = np.float32(1.5) * _sum(score) / np.float32(score.size)
     # A frequency half a step off the grid is some half steps off at its harmonics: look beside them. The highest of
     # three noise samples lies about half a mean above the mean, at `beside_noise`.
     for k in range(1, last):

@@ -12,15 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lcdvt.compiled.kernel import kernel
-from lcdvt.features.period.choice import ChoiceConfig, choose_frequency
-from lcdvt.features.period.fit import Bands
-from lcdvt.features.period.median import median, select
-from lcdvt.features.period.normal import HIGHEST_HARMONIC, MODEL_HARMONICS, Floats, Integers
-from lcdvt.features.period.scan import candidate_frequencies, scan_score
-
-# With fewer epochs a sine and a mean leave nothing to judge them by.
-FEWEST_EPOCHS = 5
+from lcdvt.features.gate import Curves
+from lcdvt.features.period.choice import ChoiceConfig, choose_frequencies
+from lcdvt.features.period.fit import NO_MODEL
+from lcdvt.features.period.normal import MODEL_HARMONICS, Floats, Integers
+from lcdvt.features.period.scan import Candidates, candidate_frequencies, scan_score
+from lcdvt.features.period.stars import HIGHEST, LOWEST, STEP, prepare_stars
 
 
 @dataclass(frozen=True)
@@ -58,6 +55,20 @@ class PeriodConfig:
     error_floor: float = 0.01
     choice: ChoiceConfig = field(default_factory=ChoiceConfig)
 
+    def rules(self, period_range: tuple[float, float]) -> Floats:
+        """Return what `prepare_stars` has to know."""
+        return np.array(
+            (
+                self.isolation,
+                self.error_floor,
+                self.epochs_per_coefficient,
+                *period_range,
+                self.samples_per_peak,
+                self.min_cycles,
+                self.max_frequencies,
+            )
+        )
+
 
 DEFAULT_CONFIG = PeriodConfig()
 
@@ -94,6 +105,9 @@ class PeriodResult(NamedTuple):
 
 
 NO_PERIOD = PeriodResult(math.nan, math.nan, math.nan, 0)
+N_HARMONICS = PeriodResult._fields.index("n_harmonics")
+# What the choice tells of a period: all but the period itself and its number of harmonics.
+DESCRIBED_FIELDS = [place for place in range(1, len(PeriodResult._fields)) if place != N_HARMONICS]
 
 
 def find_period(
@@ -123,48 +137,46 @@ def find_period(
     PeriodResult
         `NO_PERIOD` when too few epochs, a constant magnitude or too short a baseline allow none.
     """
-    return search_curves(*_one_after_the_other(times, mags, errs), period_range, config=config, near=near)
+    found = search_curves(
+        Curves(*_one_after_the_other(times, mags, errs)), len(times), period_range, config=config, near=near
+    )
+    return PeriodResult(*found[0].tolist())._replace(n_harmonics=int(found[0, N_HARMONICS]))
 
 
 def search_curves(
-    time: Floats,
-    mag: Floats,
-    err: Floats,
-    offsets: Integers,
+    curves: Curves,
+    bands: int,
     period_range: tuple[float, float],
     *,
     config: PeriodConfig = DEFAULT_CONFIG,
     near: float | None = None,
-) -> PeriodResult:
-    """Return what `find_period` does, from bands that stand one after the other.
+) -> Floats:
+    """Return what `find_period` does of many stars, a row for each, its columns the fields of `PeriodResult`.
 
     Parameters
     ----------
-    time, mag, err, offsets
-        Band b is `offsets[b]:offsets[b + 1]` of the arrays.
+    curves
+        A star's bands follow each other.
+    bands
+        How many bands each star has; they may be empty.
     period_range, config, near
         As in `find_period`.
     """
-    grid = _frequency_grid(time, mag, err, offsets, period_range, config)
-    if grid is None:
-        return NO_PERIOD
-    bands, baseline, df, first, n_grid, (lowest, highest) = grid
-    limits = (lowest, highest)
+    stars = prepare_stars(*curves, bands, config.rules(period_range))
     if near is None:
-        candidates, reaches = candidate_frequencies(
-            scan_score(bands, df, n_grid), df, first, config.samples_per_peak, config.n_peaks, config.n_harmonic_peaks
-        )
+        candidates = candidate_frequencies(stars, config.samples_per_peak, config.n_peaks, config.n_harmonic_peaks)
     else:
-        candidates, reaches = np.array((near,)), np.array((df,))
-        limits = (near - 2.0 * df, near + 2.0 * df)
-    if candidates.size == 0:
-        return NO_PERIOD
-    n_independent = (highest - lowest) * baseline
-    chosen = choose_frequency(bands, candidates, reaches, baseline, limits, n_independent, config.choice)
-    if chosen is None:
-        return NO_PERIOD
-    harmonics = int(MODEL_HARMONICS[chosen.model])
-    return PeriodResult(1.0 / chosen.frequency, chosen.fap, chosen.power, harmonics, *chosen.shape)
+        step = stars.numbers[:, STEP : STEP + 1].copy()
+        candidates = Candidates(np.full(step.shape, near), step, np.ones(len(step), dtype=np.int64))
+        stars.numbers[:, LOWEST], stars.numbers[:, HIGHEST] = (near - 2.0 * step[:, 0], near + 2.0 * step[:, 0])
+    chosen = choose_frequencies(stars, candidates, config.choice)
+    found = np.full((len(chosen.model), len(PeriodResult._fields)), math.nan)
+    found[:, N_HARMONICS] = NO_PERIOD.n_harmonics
+    has_period = chosen.model != NO_MODEL
+    found[has_period, 0] = 1.0 / chosen.frequency[has_period]
+    found[has_period, N_HARMONICS] = MODEL_HARMONICS[chosen.model[has_period]]
+    found[np.ix_(has_period, DESCRIBED_FIELDS)] = chosen.described[has_period]
+    return found
 
 
 class Periodogram(NamedTuple):
@@ -190,23 +202,12 @@ def periodogram(
     times, mags, errs, period_range, config
         As in `find_period`.
     """
-    grid = _frequency_grid(*_one_after_the_other(times, mags, errs), period_range, config)
-    if grid is None:
+    stars = prepare_stars(*_one_after_the_other(times, mags, errs), len(times), config.rules(period_range))
+    if stars.n_bands[0] == 0:
         return None
-    score = scan_score(grid.bands, grid.step, grid.last).astype(np.float64)
-    numbers = np.arange(grid.first, grid.last + 1)
-    return Periodogram((numbers * grid.step).astype(np.float64), score[grid.first :], config.samples_per_peak)
-
-
-class _Grid(NamedTuple):
-    """The usable epochs of each band, and the frequencies `step` × (`first` … `last`) to look at."""
-
-    bands: Bands
-    baseline: float
-    step: float
-    first: int
-    last: int
-    limits: tuple[float, float]
+    first, last = stars.grid[0].tolist()
+    frequencies = np.arange(first, last + 1) * stars.numbers[0, STEP]
+    return Periodogram(frequencies, scan_score(stars).astype(np.float64)[first:], config.samples_per_peak)
 
 
 def _one_after_the_other(
@@ -215,102 +216,3 @@ def _one_after_the_other(
     offsets = np.cumsum([0, *(len(each) for each in times)])
     time, mag, err = (np.concatenate((*each, ())).astype(np.float64) for each in (times, mags, errs))
     return time, mag, err, offsets
-
-
-def _frequency_grid(
-    time: Floats,
-    mag: Floats,
-    err: Floats,
-    offsets: Integers,
-    period_range: tuple[float, float],
-    config: PeriodConfig,
-) -> _Grid | None:
-    epochs = int(offsets[-1] - offsets[0])
-    t, w, y, work = np.empty((4, epochs))
-    bounds, max_harmonics = np.zeros((2, len(offsets)), dtype=np.int64)
-    baseline = np.empty(1)
-    count = _prepare(
-        time, mag, err, offsets, config.isolation, config.error_floor, config.epochs_per_coefficient, t, w, y, work,
-        bounds, max_harmonics, baseline,
-    )  # fmt: skip
-    if count == 0:
-        return None
-    span, usable = float(baseline[0]), int(bounds[count])
-    bands = Bands(t[:usable], w[:usable], y[:usable], bounds[: count + 1], max_harmonics[:count])
-    df = 1.0 / (config.samples_per_peak * span)
-    n_grid = min(math.ceil(1.0 / (period_range[0] * df)), config.max_frequencies)
-    lowest = max(1.0 / period_range[1], config.min_cycles / span)
-    highest = min(1.0 / period_range[0], n_grid * df)
-    first = max(math.ceil(lowest / df), 1)
-    if first + 2 >= n_grid:
-        return None
-    return _Grid(bands, span, df, first, n_grid, (lowest, highest))
-
-
-@kernel
-def _prepare(
-    time: Floats, mag: Floats, err: Floats, offsets: Integers, isolation: float, error_floor: float,
-    epochs_per_coefficient: float, t: Floats, w: Floats, y: Floats, work: Floats, bounds: Integers,
-    max_harmonics: Integers, baseline: Floats,
-) -> np.int64:  # fmt: skip
-    """Fill time from the middle, normalised weight and magnitude from the mean of the bands worth fitting; count them.
-
-    A flat curve tells nothing about a period, whatever its number of epochs, and epochs lost far outside are left out.
-    """
-    count = np.int64(0)
-    for b in range(offsets.size - 1):
-        varies = False
-        for i in range(offsets[b], offsets[b + 1]):
-            varies = varies or mag[i] != mag[offsets[b]]
-        max_harmonics[b] = 1 if varies else 0
-        if varies:
-            for i in range(offsets[b], offsets[b + 1]):
-                work[count] = time[i]
-                count += 1
-    if count < FEWEST_EPOCHS:
-        return np.int64(0)
-    none = np.int64(0)
-    low, high = select(work, none, count, int(0.1 * count)), select(work, none, count, int(0.9 * count))
-    margin = isolation * (high - low)
-    start, end = np.inf, -np.inf
-    for i in range(count):
-        if low - margin <= work[i] <= high + margin:
-            start, end = work[i] if work[i] < start else start, work[i] if work[i] > end else end
-    baseline[0] = end - start
-    if not end - start > 0.0:
-        return np.int64(0)
-    used, found = np.int64(0), np.int64(0)
-    for b in range(offsets.size - 1):
-        if max_harmonics[b] == 0:
-            continue
-        count = used
-        total, largest = 0.0, 1.0
-        for i in range(offsets[b], offsets[b + 1]):
-            if start <= time[i] <= end:
-                t[count] = time[i] - 0.5 * (start + end)
-                w[count] = 1.0 / (err[i] * err[i] + error_floor * error_floor)
-                y[count] = mag[i]
-                work[count] = mag[i]
-                total += w[count]
-                largest = abs(mag[i]) if abs(mag[i]) > largest else largest
-                count += 1
-        if count - used < FEWEST_EPOCHS:
-            continue
-        middle, mean, square = median(work, used, count), 0.0, 0.0
-        for i in range(used, count):
-            w[i] /= total
-            y[i] -= middle
-            mean += w[i] * y[i]
-        for i in range(used, count):
-            y[i] -= mean
-            square += w[i] * y[i] * y[i]
-        # A spread at the last digits of a float is a constant magnitude.
-        if not 1e-10 * largest < math.sqrt(square) < np.inf:
-            continue
-        harmonics = int(((count - used) / epochs_per_coefficient - 1.0) // 2.0)
-        harmonics = harmonics if harmonics < HIGHEST_HARMONIC else HIGHEST_HARMONIC
-        max_harmonics[found] = harmonics if harmonics > 1 else 1
-        used = count
-        found += 1
-        bounds[found] = used
-    return found
