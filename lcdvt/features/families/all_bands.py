@@ -41,6 +41,8 @@ FEATURES: Final = (
 )
 _SF, _DRW, _SED = FEATURES.index("Joint_SF_night"), FEATURES.index("DRW_tau"), FEATURES.index("SED_slope")
 
+# Of the whole spread, of the asymmetry, and of the inner 20, 50 and 80 %.
+QUANTILES: Final = np.array((0.05, 0.95, 0.5, *(0.5 + 0.5 * s * w for w in (0.2, 0.5, 0.8) for s in (-1.0, 1.0))))
 # Surveys share this part of the spectrum; across the Balmer jump and beyond the silicon detectors' range a straight
 # line through other bands would be another quantity.
 SED_RANGE: Final = (430.0, 1000.0)
@@ -130,16 +132,16 @@ def _distribution(curve: JointCurves, out: np.ndarray) -> None:
     out[:, 2] = n * (n + 1.0) / ((n - 1.0) * (n - 2.0) * (n - 3.0)) * sum_within(square * square, offsets) / variance**2
     out[:, 2] -= 3.0 * (n - 1.0) ** 2 / ((n - 2.0) * (n - 3.0))
     ordered = sorted_within(curve.residual, offsets)
-    upper, lower = _quantiles(ordered, offsets, 0.95), _quantiles(ordered, offsets, 0.05)
-    out[:, 3] = (upper + lower - 2.0 * _quantiles(ordered, offsets, 0.5)) / (upper - lower)
-    for place, width in ((4, 0.2), (5, 0.5), (6, 0.8)):
-        inner = _quantiles(ordered, offsets, 0.5 + 0.5 * width) - _quantiles(ordered, offsets, 0.5 - 0.5 * width)
-        out[:, place] = inner / (upper - lower)
+    lower, upper, middle, *inner = _quantiles(ordered, offsets, QUANTILES)
+    out[:, 3] = (upper + lower - 2.0 * middle) / (upper - lower)
+    for place in range(3):
+        out[:, 4 + place] = (inner[2 * place + 1] - inner[2 * place]) / (upper - lower)
 
 
-def _quantiles(ordered: np.ndarray, offsets: np.ndarray, share: float) -> np.ndarray:
+def _quantiles(ordered: np.ndarray, offsets: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Return a row for each share: the value below which that share of a segment lies."""
     last = lengths(offsets) - 1
-    position = share * last
+    position = shares[:, None] * last
     low = position.astype(np.int64)
     below, above = ordered[offsets[:-1] + low], ordered[offsets[:-1] + np.minimum(low + 1, last)]
     return below + (position - low) * (above - below)

@@ -135,19 +135,20 @@ def find_eclipses(
     config
         When and how eclipses are looked for.
     """
+    curve = _Curve.of(bands, excess, memory)
     frequencies = _around(*candidates, config.step / baseline, limits)
-    scores = _scores(bands, excess, frequencies, memory, ROUGH)
+    scores = curve.scores(frequencies, ROUGH)
     tried = np.argsort(-scores, kind="stable")[: config.tried]
-    scores[tried] = _scores(bands, excess, frequencies[tried], memory, COARSE)
+    scores[tried] = curve.scores(frequencies[tried], COARSE)
     best = frequencies[_best_apart(frequencies, scores, config.refined, config.step / baseline)]
     centres = np.append(best, chosen)
     for reach, step in ((config.step, config.fine_step), (config.fine_step, 0.2 * config.fine_step)):
         reaches = np.full(centres.size, reach / baseline)
         frequencies = _around(centres, reaches, step / baseline, limits)
-        scores = _scores(bands, excess, frequencies, memory, COARSE)
+        scores = curve.scores(frequencies, COARSE)
         # Closer dips fit a little better; they make no winner of a frequency that is far behind.
         worth = scores >= config.worth * scores.max()
-        scores[worth] = _scores(bands, excess, frequencies[worth], memory, FINE)
+        scores[worth] = curve.scores(frequencies[worth], FINE)
         # The top of the best, and what it may be instead, are looked at once more.
         centres = frequencies[np.argmax(scores)] * RELATIVES
     if not scores.max() > 0.0:
@@ -210,20 +211,55 @@ def _best_apart(frequencies: Floats, scores: Floats, count: int, apart: float) -
     return np.array(chosen, dtype=np.int64)
 
 
-def _scores(bands: Bands, excess: Floats, frequencies: Floats, memory: float, dips: Dips) -> Floats:
-    """Return the penalised log-likelihood above a constant's of the best eclipses at each frequency."""
-    scores = np.full(frequencies.size, -np.inf)
-    variance = np.add.reduceat(bands.w * bands.y**2, bands.bounds[:-1])
-    per_number = 0.5 * np.log(np.maximum(np.diff(bands.bounds) / memory, 3.0))
-    # A depth in each band; phase and width once.
-    second = float(per_number.sum())
-    first = second + 2.0 * float(per_number.max())
-    _fit_eclipses(
-        bands.t, bands.w, bands.y, bands.bounds, variance, bands.t[excess > 0.0], excess[excess > 0.0], frequencies,
-        memory, first, second, dips.widths, dips.shifts, np.empty((4, excess.size)), np.empty_like(bands.bounds),
-        scores,
-    )  # fmt: skip
-    return scores
+class _Curve(NamedTuple):
+    """What eclipses are fitted to, in the order in which the kernel gets it.
+
+    Attributes
+    ----------
+    t, w, y, bounds
+        As in `Bands`.
+    variance
+        Of each band.
+    faint_t, excess
+        Of the faint epochs.
+    memory, first, second
+        How many epochs tell as much as one independent epoch, and the penalties of one dip and of a second one.
+    near, near_bounds
+        Room for the epochs near a dip.
+    """
+
+    t: Floats
+    w: Floats
+    y: Floats
+    bounds: Integers
+    variance: Floats
+    faint_t: Floats
+    excess: Floats
+    memory: float
+    first: float
+    second: float
+    near: Floats
+    near_bounds: Integers
+
+    @classmethod
+    def of(cls, bands: Bands, excess: Floats, memory: float) -> "_Curve":
+        """Return what `find_eclipses` got, made ready."""
+        t, w, y, bounds, _ = bands
+        variance = np.add.reduceat(w * y**2, bounds[:-1])
+        per_number = 0.5 * np.log(np.maximum(np.diff(bounds) / memory, 3.0))
+        # A depth in each band; phase and width once.
+        second = float(per_number.sum())
+        first = second + 2.0 * float(per_number.max())
+        faint, near = excess > 0.0, np.empty((4, t.size))
+        return cls(
+            t, w, y, bounds, variance, t[faint], excess[faint], memory, first, second, near, np.empty_like(bounds)
+        )
+
+    def scores(self, frequencies: Floats, dips: Dips) -> Floats:
+        """Return the penalised log-likelihood above a constant's of the best eclipses at each frequency."""
+        scores = np.full(frequencies.size, -np.inf)
+        _fit_eclipses(*self, frequencies, *dips, scores)
+        return scores
 
 
 @fast_part
@@ -257,8 +293,8 @@ def _mean_phases(t: Floats, excess: Floats, frequency: float) -> tuple[float, fl
 @kernel
 def _fit_eclipses(
     t: Floats, w: Floats, y: Floats, bounds: Integers, variance: Floats, faint_t: Floats, excess: Floats,
-    frequencies: Floats, memory: float, first: float, second: float, widths: Floats, shifts: Floats, near: Floats,
-    near_bounds: Integers, scores: Floats,
+    memory: float, first: float, second: float, near: Floats, near_bounds: Integers, frequencies: Floats,
+    widths: Floats, shifts: Floats, scores: Floats,
 ) -> None:  # fmt: skip
     """Fill the best score of each frequency; `near` has room for phases, and for what is near a dip."""
     total, phase, farthest = 0.0, near[3], DIP_ENDS + shifts[shifts.size - 1]

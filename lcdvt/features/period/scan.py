@@ -430,10 +430,13 @@ def _append(
 ) -> int:
     if not lowest <= f <= highest:
         return count
+    # To count is SIMD, to stop at the first is not.
+    known = 0
     for i in range(count):
         nearer = reaches[i] if reaches[i] < reach else reach
-        if abs(frequencies[i] - f) < 0.5 * nearer:
-            return count
+        known += 1 if abs(frequencies[i] - f) < 0.5 * nearer else 0
+    if known > 0:
+        return count
     frequencies[count] = f
     reaches[count] = reach
     return count + 1
