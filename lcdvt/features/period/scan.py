@@ -29,6 +29,9 @@ TRANSFORMS = 3
 HALVES = 2
 BESIDE = 6
 BLOCK = 256
+# Of the sizes of a scan (samples of a peak's width, peaks, and peaks of harmonic sums before it): where the most epochs
+# of a band that is summed directly stand.
+DIRECT_EPOCHS = 3
 # Where the epochs see a sine as constant, the transform's rounding (1e-3) would be all that is left. A quarter is the
 # determinant of phases spread evenly.
 LEAST_DETERMINANT = np.float32(2e-3)
@@ -159,17 +162,25 @@ def _scan_stars(stars: Stars, sizes: Integers) -> tuple[ScanRoom, Candidates]:
     longest_grid = int(np.max(stars.grid[:, LAST], where=stars.n_bands > 0, initial=1))
     room, found = ScanRoom.of(longest_grid, sizes), Candidates.of(number, sizes)
     lengths = stars.bounds[:, 1:] - stars.bounds[:, :-1]
-    n_long = np.sum(lengths, axis=1, where=lengths > sizes[-1]) * (stars.n_bands > 0)
-    begin = 0
+    n_long = np.sum(lengths, axis=1, where=lengths > sizes[DIRECT_EPOCHS]) * (stars.n_bands > 0)
+    n_short = stars.bounds.max(axis=1) * (stars.n_bands > 0) - n_long
+    short = np.flatnonzero((n_short > 0) & (n_long == 0))
+    if len(short):
+        _scan(*stars, short, sizes, *room, *found)
     for star in np.flatnonzero(n_long).tolist():
-        _scan(*stars, begin, star, sizes, *room, *found)
-        n_grid, epochs = int(stars.grid[star, LAST]), int(n_long[star])
-        power = _transformed_power(stars.bands(star), epochs, float(stars.numbers[star, STEP]), n_grid)
+        (first, n_grid), epochs, step = stars.grid[star].tolist(), int(n_long[star]), float(stars.numbers[star, STEP])
+        power = _transformed_power(stars.bands(star), epochs, step, n_grid)
         weight = np.float32(epochs / (1.0 - min(float(power.max()), MOST_EXPLAINED)))
+        room.score[0] = 0.0
         np.multiply(power, weight, out=room.score[1 : n_grid + 1])
-        _scan(*stars, star, star + 1, sizes, *room, *found)
-        begin = star + 1
-    _scan(*stars, begin, number, sizes, *room, *found)
+        if n_short[star]:
+            _scan(*stars, np.array((star,)), sizes, *room, *found)
+        else:
+            score, _, beside, total, _, *peaks = room
+            found.counts[star] = _fill_candidates(
+                score[: n_grid + 1], beside, total, step, first, sizes, *peaks, found.frequencies[star],
+                found.reaches[star],
+            )  # fmt: skip
     return room, found
 
 
@@ -344,24 +355,22 @@ def _fill_direct_power(t: Floats, y: Floats, w: Floats, df: float, waves: Floats
 @kernel
 def _scan(
     t: Floats, w: Floats, y: Floats, starts: Integers, bounds: Integers, max_harmonics: Integers, n_bands: Integers,
-    numbers: Floats, grid: Integers, first_star: int, last_star: int, sizes: Integers, score: Powers, power: Powers,
-    beside: Powers, total: Powers, waves: Floats, heights: Powers, places: Integers, peaks: Integers,
-    frequencies: Floats, reaches: Floats, counts: Integers,
+    numbers: Floats, grid: Integers, stars: Integers, sizes: Integers, score: Powers, power: Powers, beside: Powers,
+    total: Powers, waves: Floats, heights: Powers, places: Integers, peaks: Integers, frequencies: Floats,
+    reaches: Floats, counts: Integers,
 ) -> None:  # fmt: skip
     """Fill the candidates of some stars; the score of a star with long bands has that of these bands already."""
-    for star in range(first_star, last_star):
-        if n_bands[star] == 0:
-            continue
+    for star in stars:
         df, first, last = numbers[star, STEP], grid[star, FIRST], grid[star, LAST]
         is_begun = False
         for b in range(n_bands[star]):
-            is_begun = is_begun or bounds[star, b + 1] - bounds[star, b] > sizes[3]
+            is_begun = is_begun or bounds[star, b + 1] - bounds[star, b] > sizes[DIRECT_EPOCHS]
         score[0] = 0.0
         for i in range(1, last + 1 if not is_begun else 1):
             score[i] = 0.0
         for b in range(n_bands[star]):
             begin, end = starts[star] + bounds[star, b], starts[star] + bounds[star, b + 1]
-            if end - begin > sizes[3]:
+            if end - begin > sizes[DIRECT_EPOCHS]:
                 continue
             _fill_direct_power(t[begin:end], y[begin:end], w[begin:end], df, waves, power[:last])
             highest = 0.0
@@ -371,8 +380,7 @@ def _scan(
             for i in range(last):
                 score[i + 1] += weight * power[i]
         counts[star] = _fill_candidates(
-            score[: last + 1], beside, total, df, first, sizes[0], sizes[1], sizes[2], heights, places, peaks,
-            frequencies[star], reaches[star],
+            score[: last + 1], beside, total, df, first, sizes, heights, places, peaks, frequencies[star], reaches[star]
         )  # fmt: skip
 
 
@@ -442,12 +450,13 @@ def _append(
     return count + 1
 
 
-@part
+@kernel
 def _fill_candidates(
-    score: Powers, beside: Powers, total: Powers, df: float, first: int, separation: int, n_peaks: int,
-    n_harmonic_peaks: int, heights: Powers, places: Integers, peaks: Integers, frequencies: Floats, reaches: Floats,
+    score: Powers, beside: Powers, total: Powers, df: float, first: int, sizes: Integers, heights: Powers,
+    places: Integers, peaks: Integers, frequencies: Floats, reaches: Floats,
 ) -> np.int64:  # fmt: skip
     """Fill frequencies and reaches; return how many."""
+    separation, n_peaks, n_harmonic_peaks = sizes[0], sizes[1], sizes[2]
     seeds, parents = peaks[0], peaks[1]
     last = score.size - 1
     total = total[: score.size]
