@@ -137,18 +137,18 @@ def find_eclipses(
     """
     curve = _Curve.of(bands, excess, memory)
     frequencies = _around(*candidates, config.step / baseline, limits)
-    scores = curve.scores(frequencies, ROUGH)
+    scores = _scores(curve, frequencies, ROUGH)
     tried = np.argsort(-scores, kind="stable")[: config.tried]
-    scores[tried] = curve.scores(frequencies[tried], COARSE)
+    scores[tried] = _scores(curve, frequencies[tried], COARSE)
     best = frequencies[_best_apart(frequencies, scores, config.refined, config.step / baseline)]
     centres = np.append(best, chosen)
     for reach, step in ((config.step, config.fine_step), (config.fine_step, 0.2 * config.fine_step)):
         reaches = np.full(centres.size, reach / baseline)
         frequencies = _around(centres, reaches, step / baseline, limits)
-        scores = curve.scores(frequencies, COARSE)
+        scores = _scores(curve, frequencies, COARSE)
         # Closer dips fit a little better; they make no winner of a frequency that is far behind.
         worth = scores >= config.worth * scores.max()
-        scores[worth] = curve.scores(frequencies[worth], FINE)
+        scores[worth] = _scores(curve, frequencies[worth], FINE)
         # The top of the best, and what it may be instead, are looked at once more.
         centres = frequencies[np.argmax(scores)] * RELATIVES
     if not scores.max() > 0.0:
@@ -255,11 +255,12 @@ class _Curve(NamedTuple):
             t, w, y, bounds, variance, t[faint], excess[faint], memory, first, second, near, np.empty_like(bounds)
         )
 
-    def scores(self, frequencies: Floats, dips: Dips) -> Floats:
-        """Return the penalised log-likelihood above a constant's of the best eclipses at each frequency."""
-        scores = np.full(frequencies.size, -np.inf)
-        _fit_eclipses(*self, frequencies, *dips, scores)
-        return scores
+
+def _scores(curve: _Curve, frequencies: Floats, dips: Dips) -> Floats:
+    """Return the penalised log-likelihood above a constant's of the best eclipses at each frequency."""
+    scores = np.full(frequencies.size, -np.inf)
+    _fit_eclipses(*curve, frequencies, *dips, scores)
+    return scores
 
 
 @fast_part

@@ -15,7 +15,7 @@ import numpy as np
 from lcdvt.features.gate import Curves
 from lcdvt.features.period.choice import ChoiceConfig, choose_frequencies
 from lcdvt.features.period.fit import NO_MODEL
-from lcdvt.features.period.normal import MODEL_HARMONICS, Floats, Integers
+from lcdvt.features.period.normal import MODEL_HARMONICS, Floats
 from lcdvt.features.period.scan import Candidates, candidate_frequencies, scan_score
 from lcdvt.features.period.stars import HIGHEST, LOWEST, STEP, prepare_stars
 
@@ -137,9 +137,8 @@ def find_period(
     PeriodResult
         `NO_PERIOD` when too few epochs, a constant magnitude or too short a baseline allow none.
     """
-    found = search_curves(
-        Curves(*_one_after_the_other(times, mags, errs)), len(times), period_range, config=config, near=near
-    )
+    curves = _one_after_the_other(times, mags, errs)
+    found = search_curves(curves, len(curves.offsets) - 1, period_range, config=config, near=near)
     return PeriodResult(*found[0].tolist())._replace(n_harmonics=int(found[0, N_HARMONICS]))
 
 
@@ -202,7 +201,8 @@ def periodogram(
     times, mags, errs, period_range, config
         As in `find_period`.
     """
-    stars = prepare_stars(*_one_after_the_other(times, mags, errs), len(times), config.rules(period_range))
+    curves = _one_after_the_other(times, mags, errs)
+    stars = prepare_stars(*curves, len(curves.offsets) - 1, config.rules(period_range))
     if stars.n_bands[0] == 0:
         return None
     first, last = stars.grid[0].tolist()
@@ -210,9 +210,8 @@ def periodogram(
     return Periodogram(frequencies, scan_score(stars).astype(np.float64)[first:], config.samples_per_peak)
 
 
-def _one_after_the_other(
-    times: Sequence[Floats], mags: Sequence[Floats], errs: Sequence[Floats]
-) -> tuple[Floats, Floats, Floats, Integers]:
-    offsets = np.cumsum([0, *(len(each) for each in times)])
+def _one_after_the_other(times: Sequence[Floats], mags: Sequence[Floats], errs: Sequence[Floats]) -> Curves:
+    """Return a star's bands as curves; one without bands has an empty one."""
+    offsets = np.cumsum([0, *(len(each) for each in times)]) if len(times) else np.zeros(2, dtype=np.int64)
     time, mag, err = (np.concatenate((*each, ())).astype(np.float64) for each in (times, mags, errs))
-    return time, mag, err, offsets
+    return Curves(time, mag, err, offsets)
