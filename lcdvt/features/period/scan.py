@@ -102,8 +102,12 @@ class ScanRoom(NamedTuple):
         """Return arrays for grids of at most so many frequencies."""
         _, n_peaks, n_harmonic_peaks, direct_epochs = sizes.tolist()
         capacity = PEAKS_LOOKED_AT * max(n_peaks, n_harmonic_peaks)
+        score, power, beside, total = np.empty((4, n_grid + 1), dtype=np.float32)
         return cls(
-            *np.empty((4, n_grid + 1), dtype=np.float32),
+            score,
+            power,
+            beside,
+            total,
             np.empty((4, direct_epochs)),
             np.empty(capacity, dtype=np.float32),
             np.empty(capacity, dtype=np.int64),
@@ -385,7 +389,7 @@ def _scan(
 
 
 @fast_part
-def _sum(values: Powers) -> float:
+def _sum(values: Powers) -> np.floating[Any]:
     total = np.float32(0.0)
     for i in range(values.size):
         total += values[i]

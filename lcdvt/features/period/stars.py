@@ -56,7 +56,9 @@ class Stars(NamedTuple):
 
     def only(self, star: int) -> "Stars":
         """Return one star as a batch of its own."""
-        return Stars(self.t, self.w, self.y, *(each[star : star + 1] for each in self[3:]))
+        here = slice(star, star + 1)
+        bands = self.bounds[here], self.max_harmonics[here], self.n_bands[here]
+        return Stars(self.t, self.w, self.y, self.starts[here], *bands, self.numbers[here], self.grid[here])
 
 
 def prepare_stars(time: Floats, mag: Floats, err: Floats, offsets: Integers, bands: int, rules: Floats) -> Stars:
