@@ -112,10 +112,10 @@ def test_fits_side_by_side_are_those_of_each_alone(most: tuple[int, ...]) -> Non
     bands = Bands(t - 50.0, w / w.sum(), y - 15.0, np.arange(len(most) + 1) * 40, np.array(most))
     frequencies, reaches = np.array([1.0 / 0.77, 0.31, 0.5, 1e-4, 2.1]), np.array([0.01, 0.01, 0.02, 1e-4, 0.005])
     sizes = (3, 8, NO_MODEL, 0, 0, 0.0, 1.0, 0.0)
-    together = FitWork.of(bands, 5)
+    together = FitWork.of(bands.t.size, len(bands.max_harmonics), 5)
     fit(*bands, frequencies, reaches, 5, *sizes, *together)
     for k in range(5):
-        alone = FitWork.of(bands, 1)
+        alone = FitWork.of(bands.t.size, len(bands.max_harmonics), 1)
         fit(*bands, frequencies[k : k + 1], reaches[k : k + 1], 1, *sizes, *alone)
         np.testing.assert_array_equal(together.table[:2, k], alone.table[:2, 0])
         assert together.window[k] == alone.window[0]
@@ -173,7 +173,7 @@ def test_every_model_is_the_least_squares_fit(model: int) -> None:
     solution = np.linalg.lstsq(design * root[:, None], y * root, rcond=None)[0]
     expected = y - design @ solution
     no_sharpening = (0, 0, 0.0, 1.0, 0.0)
-    work, frequency = FitWork.of(bands, 1), np.array([1.0 / 1.54])
+    work, frequency = FitWork.of(bands.t.size, len(bands.max_harmonics), 1), np.array([1.0 / 1.54])
     fit(*bands, frequency, np.zeros(1), 1, 1, MODEL_HIGHEST[model], model, *no_sharpening, *work)
     coefficients = work.coefficients.copy()
     np.testing.assert_allclose(work.epochs[RESIDUALS], expected, atol=1e-10)

@@ -182,7 +182,7 @@ class ChoiceRoom(NamedTuple):
         """Return arrays that do for each of the stars, with so many candidates, of which so many are finalists."""
         epochs, bands = int(stars.bounds.max(initial=0)), stars.max_harmonics.shape[1]
         return cls(
-            *FitWork.with_room(epochs, bands, max(candidates, 2)),
+            *FitWork.of(epochs, bands, max(candidates, 2)),
             *room_for_one(),
             np.empty((2, finalists + 1)),
             np.empty(RELATIVE),

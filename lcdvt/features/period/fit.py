@@ -111,12 +111,7 @@ class FitWork(NamedTuple):
     window: Floats
 
     @classmethod
-    def of(cls, bands: Bands, candidates: int) -> "FitWork":
-        """Return arrays for so many candidates."""
-        return cls.with_room(bands.t.size, bands.bounds.size - 1, candidates)
-
-    @classmethod
-    def with_room(cls, epochs: int, bands: int, candidates: int) -> "FitWork":
+    def of(cls, epochs: int, bands: int, candidates: int) -> "FitWork":
         """Return arrays for at most so many epochs, bands and candidates."""
         return cls(
             np.empty((SCALED + 1, epochs)),
