@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lcdvt.features.extraction import extract
 from lcdvt.features.period.search import find_period
-from lcdvt.features.period.sparse import find_sparse_period, load_templates
+from lcdvt.features.period.sparse import compare_periods, find_sparse_period, load_templates
 
 BANDS = {"g": 481.0, "r": 617.0, "i": 752.0, "z": 866.0, "y": 962.0}
 WAVELENGTHS = np.array(list(BANDS.values()))
@@ -136,3 +136,19 @@ def test_real_sparse_stars():
     exact = (found["Period"] / labels.loc[found.index, "period"] - 1.0).abs() < 0.01
     assert exact.mean() > 0.35
     assert exact[found["Period_fap"] < 0.01].mean() > 0.9
+
+
+def test_an_epoch_a_hair_before_a_whole_turn_counts_like_one_after_it() -> None:
+    rng = np.random.default_rng(4)
+    half = np.sort(rng.uniform(1.0, 200.0, 60))
+    frequencies, error = np.array((1.0 / 0.61, 1.0 / 0.55)), np.full(121, 0.02)
+    found = []
+    for hair in (-1e-20, 1e-20):  # less a whole turn it is 1 when rounded, and not just below
+        time = np.concatenate((-half[::-1], (hair,), half))
+        mag = 15.0 + 0.7 * sawtooth(time / 0.61)
+        found.append(compare_periods(time, mag, error, frequencies, 0.0))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+    best, evidence = found[0]
+    assert evidence[0] > evidence[1] + 10.0
+    np.testing.assert_allclose(best[0], 1.0 / 0.61, rtol=1e-3)

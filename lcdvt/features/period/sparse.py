@@ -253,23 +253,38 @@ def compare_periods(time: Floats, mag: Floats, err: Floats, frequencies: Floats,
 def _compare_candidates(
     t: Floats, y: Floats, w: Floats, frequencies: Floats, templates: Templates
 ) -> tuple[Floats, Floats]:
-    starts = np.array([0, t.size])
-    weight_of, scale, column = np.array([np.sum(w)]), np.ones(1), np.empty(t.size, dtype=np.int64)
+    weight_of, scale = np.array([np.sum(w)]), np.ones(1)
+    # A template tells no two epochs in the same column apart: their weighted mean stands for all of them.
+    columns, means = np.empty(TABLE_PHASES, dtype=np.int64), np.empty(TABLE_PHASES)
+    weights, products = np.empty(TABLE_PHASES), np.empty(TABLE_PHASES)
     step = 0.1 / (t[t.size - 1] - t[0])
     best, evidence = frequencies.copy(), np.full(frequencies.size, -np.inf)
     for place in range(frequencies.size):
         for number in range(ALIAS_STEPS):
             f = frequencies[place] + (number - ALIAS_STEPS // 2) * step
             highest = -np.inf
+            weights[:] = 0.0
+            products[:] = 0.0
             for i in range(t.size):
                 cycles = f * t[i]
-                column[i] = int((cycles - math.floor(cycles)) * TABLE_PHASES)
+                # A whole turn is none: rounded, what is left of a cycle may be 1.
+                column = int((cycles - math.floor(cycles)) * TABLE_PHASES) % TABLE_PHASES
+                weights[column] += w[i]
+                products[column] += w[i] * y[i]
+            filled = 0
+            for column in range(TABLE_PHASES):
+                if weights[column] > 0.0:
+                    columns[filled], means[filled] = column, products[column] / weights[column]
+                    weights[filled] = weights[column]
+                    filled += 1
+            starts = np.array([0, filled])
             for k in range(templates.slopes.size - 1):
                 prior = _log_prior(f, step, k, 0.0, templates)
                 if prior > -np.inf:
                     value, _, _ = _compare(
-                        column, y, w, starts, weight_of, scale, k, templates.middle[k], templates, -np.inf
-                    )
+                        columns[:filled], means[:filled], weights[:filled], starts, weight_of, scale, k,
+                        templates.middle[k], templates, max(highest, evidence[place]) - prior,
+                    )  # fmt: skip
                     highest = max(highest, value + prior)
             if highest > evidence[place]:
                 best[place], evidence[place] = f, highest
