@@ -29,6 +29,7 @@ from lcdvt.compiled.kernel import part, reordered_part, roomy_kernel
 from lcdvt.features.families.joint_curve import walk_evidence
 from lcdvt.features.period.normal import Floats, Integers
 from lcdvt.features.period.search import PeriodResult
+from lcdvt.features.waves import wave
 
 TABLE_PHASES: Final = 256
 REFERENCE_WAVELENGTH: Final = 600.0
@@ -36,7 +37,7 @@ REFERENCE_WAVELENGTH: Final = 600.0
 FEWEST_FREE: Final = 4
 # Around each alias this many frequencies are compared, a tenth of a peak apart.
 ALIAS_STEPS: Final = 11
-SCAN_BLOCK: Final = 64
+SCAN_BLOCK: Final = 128
 
 
 class Templates(NamedTuple):
@@ -520,38 +521,40 @@ def _sine_scan(
     n, bands = t.size, weight_of.size
     power = np.zeros(n_grid)
     # Frequencies side by side, which the processor takes several at a time: the first of a block by sine and cosine,
-    # the others by turning it.
-    turn_c, turn_s = np.empty((n, SCAN_BLOCK)), np.empty((n, SCAN_BLOCK))
+    # the others by turning it. Single precision tells which of them are worth templates, at half of the cost.
+    turn_c, turn_s = np.empty((n, SCAN_BLOCK), dtype=np.float32), np.empty((n, SCAN_BLOCK), dtype=np.float32)
     for i in range(n):
         for k in range(SCAN_BLOCK):
             turn_c[i, k], turn_s[i, k] = np.cos(2.0 * np.pi * df * k * t[i]), np.sin(2.0 * np.pi * df * k * t[i])
-    sums, parts = np.empty((5, SCAN_BLOCK)), np.empty((7, SCAN_BLOCK))
+    sums, parts = np.empty((5, SCAN_BLOCK)), np.empty((6, SCAN_BLOCK), dtype=np.float32)
     for first in range(0, n_grid, SCAN_BLOCK):
         sums[:] = 0.0
         for b in range(bands):
             parts[:] = 0.0
             for i in range(starts[b], starts[b + 1]):
-                cycles = (lowest + first * df) * t[i]
-                phase = 2.0 * np.pi * (cycles - np.floor(cycles))
-                c0, s0, wi, yi = np.cos(phase), np.sin(phase), w[i], y[i]
+                c, s = wave((lowest + first * df) * t[i])
+                # Weights that sum to one: what survey and band make of their size is put back below.
+                wi = np.float32(w[i] / weight_of[b])
+                c0, s0, yi = np.float32(c), np.float32(s), np.float32(y[i])
                 for k in range(SCAN_BLOCK):
-                    c = c0 * turn_c[i, k] - s0 * turn_s[i, k]
-                    s = s0 * turn_c[i, k] + c0 * turn_s[i, k]
-                    wc, ws = wi * c, wi * s
+                    cosine = c0 * turn_c[i, k] - s0 * turn_s[i, k]
+                    sine = s0 * turn_c[i, k] + c0 * turn_s[i, k]
+                    wc, ws = wi * cosine, wi * sine
                     parts[0, k] += wc
                     parts[1, k] += ws
-                    parts[2, k] += wc * c
-                    parts[3, k] += ws * s
-                    parts[4, k] += wc * s
-                    parts[5, k] += wc * yi
-                    parts[6, k] += ws * yi
-            factor, share = scale[b] * scale[b], 1.0 / weight_of[b]
+                    parts[2, k] += wc * cosine
+                    parts[3, k] += wc * sine
+                    parts[4, k] += wc * yi
+                    parts[5, k] += ws * yi
+            # The squares of sine and cosine are one together.
+            factor, weight = scale[b] * scale[b] * weight_of[b], scale[b] * weight_of[b]
             for k in range(SCAN_BLOCK):
-                sums[0, k] += (parts[2, k] - parts[0, k] * parts[0, k] * share) * factor
-                sums[1, k] += (parts[3, k] - parts[1, k] * parts[1, k] * share) * factor
-                sums[2, k] += (parts[4, k] - parts[0, k] * parts[1, k] * share) * factor
-                sums[3, k] += parts[5, k] * scale[b]
-                sums[4, k] += parts[6, k] * scale[b]
+                mean_c, mean_s = np.float64(parts[0, k]), np.float64(parts[1, k])
+                sums[0, k] += (parts[2, k] - mean_c * mean_c) * factor
+                sums[1, k] += (1.0 - parts[2, k] - mean_s * mean_s) * factor
+                sums[2, k] += (parts[3, k] - mean_c * mean_s) * factor
+                sums[3, k] += parts[4, k] * weight
+                sums[4, k] += parts[5, k] * weight
         for k in range(min(SCAN_BLOCK, n_grid - first)):
             cc, ss, cs, yc, ys = sums[0, k], sums[1, k], sums[2, k], sums[3, k], sums[4, k]
             determinant = cc * ss - cs * cs
