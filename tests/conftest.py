@@ -1,6 +1,7 @@
 """What several tests need: the folder of real data, a workspace of their own, two surveys, the command line."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -14,6 +15,10 @@ from hypothesis import settings
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("lcdvt", deadline=None)
 settings.load_profile("lcdvt")
+
+# A script's background job ignores the keyboard's interrupt, and so would every command that a test interrupts.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 REAL_DATA_VARIABLE = "LCDVT_REAL_DATA"
 
