@@ -18,6 +18,7 @@ from lcdvt.cli.extract import extract
 from lcdvt.cli.ingest import ingest
 from lcdvt.cli.label import label
 from lcdvt.cli.predict import predict
+from lcdvt.cli.reobserve import reobserve
 from lcdvt.cli.report import report
 from lcdvt.cli.simulate import simulate
 from lcdvt.cli.suggest import suggest
@@ -62,6 +63,7 @@ app.command()(simulate)
 app.command()(ingest)
 app.add_typer(features.app, name="features")
 app.command()(extract)
+app.command()(reobserve)
 app.command()(train)
 app.command()(transfer)
 app.command()(ensemble)

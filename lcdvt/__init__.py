@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from lcdvt.results.suggest import suggest as suggest
     from lcdvt.run import Run as Run
     from lcdvt.run import open_run as open_run
+    from lcdvt.simulator.reobserve import reobserve as reobserve
     from lcdvt.simulator.simulate import simulate as simulate
     from lcdvt.tables.table import ResultTable as ResultTable
     from lcdvt.workspace.light_curve import LightCurve as LightCurve
@@ -86,6 +87,7 @@ _PUBLIC: dict[str, str] = {
     "open_run": "lcdvt.run",
     "open_survey": "lcdvt.workspace.survey",
     "predict": "lcdvt.results.predict",
+    "reobserve": "lcdvt.simulator.reobserve",
     "report": "lcdvt.reports.write",
     "runs": "lcdvt.results.listing",
     "simulate": "lcdvt.simulator.simulate",

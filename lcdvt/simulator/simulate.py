@@ -1,7 +1,6 @@
 """The verb: draw the stars one by one, write them, and keep the truth beside them."""
 
 import csv
-import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from lcdvt.errors import LcdvtError
 from lcdvt.parallel.progress import Progress, silent
 from lcdvt.simulator.eros_files import TimeFiles
 from lcdvt.simulator.files import RawFiles
+from lcdvt.simulator.folder import make_room
 from lcdvt.simulator.gaia_files import EpochPhotometry
 from lcdvt.simulator.hits_files import DatFiles, Packs, PsfFiles
 from lcdvt.simulator.lsst_files import ForcedSources
@@ -99,7 +99,7 @@ def simulate(
         raise LcdvtError(f"seed={seed}: give a whole number from 0 on.")
     folder = Path(directory)
     try:
-        _make_room(folder, force)
+        make_room(folder, force, TRUTH, OUR_FILES)
         classes = _write(description, folder, FORMATS[survey][chosen](folder), chosen, objects, seed, progress)
     except OSError as error:
         raise LcdvtError(
@@ -116,26 +116,6 @@ def _format(survey: str, wanted: str | None) -> str:
     if wanted not in known:
         raise LcdvtError(f"format={wanted}: {survey} files are written as {', '.join(known)}.")
     return wanted
-
-
-def _make_room(folder: Path, force: bool) -> None:
-    if folder.exists() and not folder.is_dir():
-        raise LcdvtError(f"{folder} is a file: give a folder for the simulated survey.")
-    folder.mkdir(parents=True, exist_ok=True)
-    if not any(folder.iterdir()):
-        return
-    if not force:
-        raise LcdvtError(f"{folder} is not empty: choose another folder, or replace an old simulation with force=True.")
-    if not (folder / TRUTH).exists():
-        raise LcdvtError(
-            f"{folder} holds no {TRUTH}, so it is no simulation of ours to replace: choose another folder."
-        )
-    for pattern in OUR_FILES:
-        for entry in folder.glob(pattern):
-            if entry.is_dir() and not entry.is_symlink():
-                shutil.rmtree(entry)
-            else:
-                entry.unlink()
 
 
 def _write(
