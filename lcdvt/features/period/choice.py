@@ -32,6 +32,7 @@ from lcdvt.features.period.fit import (
 from lcdvt.features.period.fourier import FOUR_HARMONICS, RELATIVE, fill_fourier_parameters, relative_harmonics
 from lcdvt.features.period.median import median
 from lcdvt.features.period.normal import (
+    FEW_HARMONICS,
     HIGHEST_HARMONIC,
     MODEL_HARMONICS,
     MODEL_HIGHEST,
@@ -40,6 +41,7 @@ from lcdvt.features.period.normal import (
     SCALED,
     Floats,
     Integers,
+    Singles,
 )
 from lcdvt.features.period.scan import Candidates
 from lcdvt.features.period.shape import TWO_HARMONICS, DoubleWavePrior, double_wave_log_odds
@@ -164,6 +166,7 @@ class ChoiceRoom(NamedTuple):
     """
 
     epochs: Floats
+    rough: Singles
     small: Floats
     coefficients: Floats
     places: Integers
@@ -281,9 +284,9 @@ def _let_eclipses_argue(
 def _choose_all(
     t: Floats, w: Floats, y: Floats, starts: Integers, bounds: Integers, max_harmonics: Integers, n_bands: Integers,
     numbers: Floats, candidates: Floats, reaches: Floats, counts: Integers, known_memory: float, rules: Floats,
-    width: int, epochs: Floats, small: Floats, coefficients: Floats, places: Integers, table: Floats, window: Floats,
-    place: Integers, row: Floats, single: Floats, finalists: Floats, relative: Floats, robust: Floats, lanes: Floats,
-    found: Floats, models: Integers, described: Floats, excess: Floats,
+    width: int, epochs: Floats, rough: Singles, small: Floats, coefficients: Floats, places: Integers, table: Floats,
+    window: Floats, place: Integers, row: Floats, single: Floats, finalists: Floats, relative: Floats, robust: Floats,
+    lanes: Floats, found: Floats, models: Integers, described: Floats, excess: Floats,
 ) -> None:  # fmt: skip
     """Fill the results of each star."""
     for star in range(starts.size):
@@ -295,9 +298,9 @@ def _choose_all(
         end = begin + bounds[star, bands]
         models[star] = _choose(
             t[begin:end], w[begin:end], y[begin:end], bounds[star][: bands + 1], max_harmonics[star][:bands],
-            candidates[star][:count], reaches[star][:count], numbers[star], known_memory, rules, width, epochs, small,
-            coefficients, places, table, window, place, row, single, finalists, relative, robust[0][: end - begin],
-            robust[1][: end - begin], excess[begin:end], lanes, found[star], described[star],
+            candidates[star][:count], reaches[star][:count], numbers[star], known_memory, rules, width, epochs, rough,
+            small, coefficients, places, table, window, place, row, single, finalists, relative,
+            robust[0][: end - begin], robust[1][: end - begin], excess[begin:end], lanes, found[star], described[star],
         )  # fmt: skip
 
 
@@ -382,7 +385,7 @@ def _reweigh(
 @small_part
 def _choose(
     t: Floats, w: Floats, y: Floats, bounds: Integers, max_harmonics: Integers, candidates: Floats, reaches: Floats,
-    numbers: Floats, known_memory: float, rules: Floats, width: int, epochs: Floats, small: Floats,
+    numbers: Floats, known_memory: float, rules: Floats, width: int, epochs: Floats, rough: Singles, small: Floats,
     coefficients: Floats, places: Integers, table: Floats, window: Floats, place: Integers, row: Floats, single: Floats,
     finalists: Floats, relative: Floats, robust_w: Floats, robust_y: Floats, excess: Floats, lanes: Floats,
     found: Floats, described: Floats,
@@ -399,11 +402,12 @@ def _choose(
     first_points, final_points = np.int64(rules[FIRST_POINTS]), np.int64(rules[FINAL_POINTS])
     sharpened, sharpenings = np.int64(rules[SHARPENED]), np.int64(rules[SHARPENINGS])
     cycles, penalty, count = rules[CYCLES_PER_HARMONIC], rules[WINDOW_PENALTY], candidates.size
-    frequencies, gains, scores = table[0], table[1], table[2]
+    frequencies, gains, scores, is_rough = table[0], table[1], table[2], np.bool_(False)
     if known_memory > 0.0:
         fit_all(
             t, w, y, bounds, max_harmonics, candidates, reaches, count, final_points, all_harmonics, no_model,
-            sharpenings, sharpened, baseline, cycles, penalty, epochs, small, coefficients, places, table, window,
+            sharpenings, sharpened, baseline, cycles, penalty, is_rough, epochs, rough, small, coefficients, places,
+            table, window,
         )  # fmt: skip
         fill_scores(
             bounds, max_harmonics, count, frequencies, gains, window, known_memory, baseline, cycles, penalty, scores
@@ -417,30 +421,22 @@ def _choose(
             else:
                 chosen = places[1, rank]
         _describe(
-            t, w, y, bounds, max_harmonics, candidates[1], chosen, baseline, n_independent, epochs, small, coefficients,
-            place, row, single, relative, lanes, width, described,
+            t, w, y, bounds, max_harmonics, candidates[1], chosen, baseline, n_independent, epochs, rough, small,
+            coefficients, place, row, single, relative, lanes, width, described,
         )  # fmt: skip
         return chosen
+    has_more_models = _has_more_models(max_harmonics, first_harmonics)
+    # Where finalists are fitted again, the first fits only tell which of the candidates they are.
+    is_first_rough = has_more_models and first_harmonics <= FEW_HARMONICS
     fit_all(
         t, w, y, bounds, max_harmonics, candidates, reaches, count, first_points, first_harmonics, no_model, none, none,
-        baseline, cycles, penalty, epochs, small, coefficients, places, table, window,
+        baseline, cycles, penalty, is_first_rough, epochs, rough, small, coefficients, places, table, window,
     )  # fmt: skip
     best = _best_sine(gains, count)
     memory = fit_model(
-        t,
-        w,
-        y,
-        bounds,
-        max_harmonics,
-        frequencies[best, ONE_SINE],
-        sine,
-        epochs,
-        small,
-        coefficients,
-        place,
-        row,
-        single,
-    )
+        t, w, y, bounds, max_harmonics, frequencies[best, ONE_SINE], sine, epochs, rough, small, coefficients, place,
+        row, single,
+    )  # fmt: skip
     fill_scores(bounds, max_harmonics, count, frequencies, gains, window, memory, baseline, cycles, penalty, scores)
     at, model = _highest(scores, count)
     if not scores[at, model] > -np.inf:
@@ -460,17 +456,17 @@ def _choose(
                 frequencies[kept, each], gains[kept, each] = frequencies[candidate, each], gains[candidate, each]
             kept += 1
     # Where there are no more models, these fits would be the first ones again.
-    again = kept if _has_more_models(max_harmonics, first_harmonics) else none
+    again = kept if has_more_models else none
     fit_all(
         t, w, y, bounds, max_harmonics, finalists[0], finalists[1], again, first_points, all_harmonics, no_model, none,
-        none, baseline, cycles, penalty, epochs, small, coefficients, places, table, window,
+        none, baseline, cycles, penalty, is_rough, epochs, rough, small, coefficients, places, table, window,
     )  # fmt: skip
     # As if residuals were independent: the best of them leaves the least signal in its residuals.
     fill_scores(bounds, max_harmonics, kept, frequencies, gains, window, 1.0, baseline, cycles, 0.0, scores)
     at, model = _highest(scores, kept)
     best, contenders = _best_sine(gains, kept), np.int64(0)
     least, of_weights = rules[CONTENDERS] * scores[at, model] - rules[ALLOWANCE], frequencies[at, model]
-    fit_model(t, w, y, bounds, max_harmonics, of_weights, model, epochs, small, coefficients, place, row, single)
+    fit_model(t, w, y, bounds, max_harmonics, of_weights, model, epochs, rough, small, coefficients, place, row, single)
     is_doubtful, closest = gains[at, model] < EXPLAINS_HALF * t.size, -np.inf
     if is_doubtful:
         for i in range(t.size):
@@ -490,8 +486,9 @@ def _choose(
         if is_contender and is_doubtful:
             frequency = frequencies[candidate, of_candidate]
             fit_model(
-                t, w, y, bounds, max_harmonics, frequency, of_candidate, epochs, small, coefficients, place, row, single
-            )
+                t, w, y, bounds, max_harmonics, frequency, of_candidate, epochs, rough, small, coefficients, place, row,
+                single,
+            )  # fmt: skip
             distance = _usual_distance(epochs[RESIDUALS], w, bounds, epochs)
             if distance < closest:
                 closest, of_weights, model = distance, frequency, of_candidate
@@ -500,7 +497,9 @@ def _choose(
             contenders += 1
     kept = contenders
     if is_doubtful:
-        fit_model(t, w, y, bounds, max_harmonics, of_weights, model, epochs, small, coefficients, place, row, single)
+        fit_model(
+            t, w, y, bounds, max_harmonics, of_weights, model, epochs, rough, small, coefficients, place, row, single
+        )
     _reweigh(w, y, bounds, rules[OUTLIER_SIGMA], epochs, robust_w, robust_y)
     is_eclipsing = faint_excess(
         w, y, bounds, rules[FAINT_SIGMA], rules[FAINT_VARIANCE], rules[FAINT_EPOCHS], rules[MOST_FAINT_EPOCHS],
@@ -509,24 +508,14 @@ def _choose(
     w, y = robust_w, robust_y
     fit_all(
         t, w, y, bounds, max_harmonics, finalists[0], finalists[1], kept, final_points, all_harmonics, no_model,
-        sharpenings, sharpened, baseline, cycles, penalty, epochs, small, coefficients, places, table, window,
+        sharpenings, sharpened, baseline, cycles, penalty, is_rough, epochs, rough, small, coefficients, places, table,
+        window,
     )  # fmt: skip
     best = _best_sine(gains, kept)
     memory = fit_model(
-        t,
-        w,
-        y,
-        bounds,
-        max_harmonics,
-        frequencies[best, ONE_SINE],
-        sine,
-        epochs,
-        small,
-        coefficients,
-        place,
-        row,
-        single,
-    )
+        t, w, y, bounds, max_harmonics, frequencies[best, ONE_SINE], sine, epochs, rough, small, coefficients, place,
+        row, single,
+    )  # fmt: skip
     fill_scores(bounds, max_harmonics, kept, frequencies, gains, window, memory, baseline, cycles, penalty, scores)
     at, model = _highest(scores, kept)
     frequency, score = frequencies[at, model], scores[at, model]
@@ -537,7 +526,8 @@ def _choose(
     finalists[0, 1], finalists[1, 1] = 2.0 * frequency, 0.2 / baseline
     fit_all(
         t, w, y, bounds, max_harmonics, finalists[0], finalists[1], two, final_points, all_harmonics, no_model,
-        sharpenings, sharpened, baseline, cycles, penalty, epochs, small, coefficients, places, table, window,
+        sharpenings, sharpened, baseline, cycles, penalty, is_rough, epochs, rough, small, coefficients, places, table,
+        window,
     )  # fmt: skip
     fill_scores(bounds, max_harmonics, two, frequencies, gains, window, memory, baseline, cycles, penalty, scores)
     fill_best(scores, two, two, places)
@@ -547,7 +537,9 @@ def _choose(
         is_inside = finalists[0, other] >= lowest if other == 0 else finalists[0, other] <= highest
         if not (is_inside and other_score > -np.inf and 1.0 / half <= rules[MAX_HALF_PERIOD]):
             continue
-        fit_model(t, w, y, bounds, max_harmonics, half, two_harmonics, epochs, small, coefficients, place, row, single)
+        fit_model(
+            t, w, y, bounds, max_harmonics, half, two_harmonics, epochs, rough, small, coefficients, place, row, single
+        )
         relative_harmonics(bounds, coefficients, relative)
         log_odds = double_wave_log_odds(
             1.0 / half, relative, rules[MAX_AMPLITUDE], rules[SHORTEST_SYMMETRIC], rules[LONGEST_SYMMETRIC],
@@ -565,7 +557,8 @@ def _choose(
         finalists[0, 0], finalists[1, 0] = frequency, reach
         fit_all(
             t, w, y, bounds, max_harmonics, finalists[0], finalists[1], one, final_points, MODEL_HIGHEST[model],
-            no_model, none, none, baseline, cycles, penalty, epochs, small, coefficients, places, table, window,
+            no_model, none, none, baseline, cycles, penalty, is_rough, epochs, rough, small, coefficients, places,
+            table, window,
         )  # fmt: skip
         frequency = frequencies[0, model]
         reach *= 2.0 / (final_points - 1)
@@ -573,8 +566,8 @@ def _choose(
     frequency = lowest if frequency < lowest else (frequency if frequency < highest else highest)
     found[FREQUENCY], found[MEMORY], found[MAY_ECLIPSE] = frequency, memory, 1.0 if is_eclipsing else 0.0
     _describe(
-        t, w, y, bounds, max_harmonics, frequency, model, baseline, n_independent, epochs, small, coefficients, place,
-        row, single, relative, lanes, width, described,
+        t, w, y, bounds, max_harmonics, frequency, model, baseline, n_independent, epochs, rough, small, coefficients,
+        place, row, single, relative, lanes, width, described,
     )  # fmt: skip
     return model
 
@@ -582,14 +575,14 @@ def _choose(
 @small_part
 def _describe(
     t: Floats, w: Floats, y: Floats, bounds: Integers, max_harmonics: Integers, frequency: float, model: int,
-    baseline: float, n_independent: float, epochs: Floats, small: Floats, coefficients: Floats, place: Integers,
-    row: Floats, single: Floats, relative: Floats, lanes: Floats, width: int, out: Floats,
+    baseline: float, n_independent: float, epochs: Floats, rough: Singles, small: Floats, coefficients: Floats,
+    place: Integers, row: Floats, single: Floats, relative: Floats, lanes: Floats, width: int, out: Floats,
 ) -> None:  # fmt: skip
     """Fill the false-alarm value, the share of variance explained, and the Fourier parameters of the chosen model."""
-    fit_model(t, w, y, bounds, max_harmonics, frequency, model, epochs, small, coefficients, place, row, single)
+    fit_model(t, w, y, bounds, max_harmonics, frequency, model, epochs, rough, small, coefficients, place, row, single)
     harmonics = MODEL_HARMONICS[model]
     false_alarm(t, w, y, bounds, max_harmonics, epochs, harmonics, baseline, n_independent, lanes, width, out)
     four, shape = np.int64(FOUR_HARMONICS), np.int64(SHAPE)
-    fit_model(t, w, y, bounds, max_harmonics, frequency, four, epochs, small, coefficients, place, row, single)
+    fit_model(t, w, y, bounds, max_harmonics, frequency, four, epochs, rough, small, coefficients, place, row, single)
     relative_harmonics(bounds, coefficients, relative)
     fill_fourier_parameters(relative, out, shape)

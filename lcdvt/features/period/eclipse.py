@@ -224,8 +224,8 @@ class _Curve(NamedTuple):
         Of the faint epochs.
     memory, first, second
         How many epochs tell as much as one independent epoch, and the penalties of one dip and of a second one.
-    near, near_bounds
-        Room for the epochs near a dip.
+    near, near_bounds, least_left
+        Room for the epochs near a dip, and for the least that one dip and two have left of a single band's variance.
     """
 
     t: Floats
@@ -240,6 +240,7 @@ class _Curve(NamedTuple):
     second: float
     near: Floats
     near_bounds: Integers
+    least_left: Floats
 
     @classmethod
     def of(cls, bands: Bands, excess: Floats, memory: float) -> "_Curve":
@@ -250,10 +251,8 @@ class _Curve(NamedTuple):
         # A depth in each band; phase and width once.
         second = float(per_number.sum())
         first = second + 2.0 * float(per_number.max())
-        faint, near = excess > 0.0, np.empty((4, t.size))
-        return cls(
-            t, w, y, bounds, variance, t[faint], excess[faint], memory, first, second, near, np.empty_like(bounds)
-        )
+        faint, room = excess > 0.0, (np.empty((4, t.size)), np.empty_like(bounds), np.empty(2))
+        return cls(t, w, y, bounds, variance, t[faint], excess[faint], memory, first, second, *room)
 
 
 def _scores(curve: _Curve, frequencies: Floats, dips: Dips) -> Floats:
@@ -294,8 +293,8 @@ def _mean_phases(t: Floats, excess: Floats, frequency: float) -> tuple[float, fl
 @kernel
 def _fit_eclipses(
     t: Floats, w: Floats, y: Floats, bounds: Integers, variance: Floats, faint_t: Floats, excess: Floats,
-    memory: float, first: float, second: float, near: Floats, near_bounds: Integers, frequencies: Floats,
-    widths: Floats, shifts: Floats, scores: Floats,
+    memory: float, first: float, second: float, near: Floats, near_bounds: Integers, least_left: Floats,
+    frequencies: Floats, widths: Floats, shifts: Floats, scores: Floats,
 ) -> None:  # fmt: skip
     """Fill the best score of each frequency; `near` has room for phases, and for what is near a dip."""
     total, phase, farthest = 0.0, near[3], DIP_ENDS + shifts[shifts.size - 1]
@@ -304,6 +303,7 @@ def _fit_eclipses(
     for k in range(frequencies.size):
         c1, s1, c2, s2 = _mean_phases(faint_t, excess, frequencies[k])
         is_folded = False
+        least_left[0], least_left[1] = np.inf, np.inf
         for number in range(2):
             # The faint epochs lie around one phase, or around two that are half a turn apart.
             c, s = (c1, s1) if number == 0 else (c2, s2)
@@ -326,7 +326,9 @@ def _fit_eclipses(
                 _keep_near(near, near_bounds, middle, farthest * width)
                 for shift in shifts:
                     centre = middle + shift * width
-                    one, two = _eclipse_gains(near[0], near[1], near[2], near_bounds, bounds, variance, centre, width)
+                    one, two = _eclipse_gains(
+                        near[0], near[1], near[2], near_bounds, bounds, variance, centre, width, least_left
+                    )
                     score = one / memory - first
                     if two / memory - second > one / memory:
                         score = two / memory - first - second
@@ -356,13 +358,14 @@ def _keep_near(near: Floats, near_bounds: Integers, middle: float, reach: float)
 @fast_part
 def _eclipse_gains(
     phase: Floats, w: Floats, y: Floats, near_bounds: Integers, bounds: Integers, variance: Floats, centre: float,
-    width: float,
+    width: float, least_left: Floats,
 ) -> tuple[float, float]:  # fmt: skip
     """Return the log-likelihood gain of one dip a turn, and of two half a turn apart; −∞ where a dip is not seen.
 
-    Epochs are those near the dips, which are `near_bounds`, of all, which are `bounds`.
+    Epochs are those near the dips, which are `near_bounds`, of all, which are `bounds`. Of a single band no logarithm
+    is taken, and −∞ is returned, where not less of the variance is left than `least_left`.
     """
-    one, two = 0.0, 0.0
+    one, two, is_single = 0.0, 0.0, bounds.size == 2
     for b in range(bounds.size - 1):
         p, pp, py, s, ss, sy = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         for i in range(near_bounds[b], near_bounds[b + 1]):
@@ -385,7 +388,12 @@ def _eclipse_gains(
         pp, ss, ps = pp - p * p, ss - s * s, -p * s
         if pp < LEAST_SQUARE or py <= 0.0:
             return -np.inf, -np.inf
-        one -= 0.5 * n * math.log(max(1.0 - py * py / (pp * variance[b]), 1.0 / LARGEST_GAIN_RATIO))
+        left = max(1.0 - py * py / (pp * variance[b]), 1.0 / LARGEST_GAIN_RATIO)
+        if is_single and left >= least_left[0]:
+            one = -np.inf
+        else:
+            least_left[0] = left
+            one -= 0.5 * n * math.log(left)
         determinant = pp * ss - ps * ps
         if ss < LEAST_SQUARE or determinant <= 0.0:
             two = -np.inf
@@ -394,6 +402,10 @@ def _eclipse_gains(
         if depth <= 0.0 or second <= 0.0:
             two = -np.inf
             continue
-        reduction = (depth * py + second * sy) / variance[b]
-        two -= 0.5 * n * math.log(max(1.0 - reduction, 1.0 / LARGEST_GAIN_RATIO))
+        left = max(1.0 - (depth * py + second * sy) / variance[b], 1.0 / LARGEST_GAIN_RATIO)
+        if is_single and left >= least_left[1]:
+            two = -np.inf
+        else:
+            least_left[1] = left
+            two -= 0.5 * n * math.log(left)
     return one, two

@@ -38,7 +38,9 @@ from lcdvt.features.period.normal import (
     TAIL_REDUCTIONS,
     Floats,
     Integers,
+    Singles,
     eliminate,
+    fill_few_moments,
     fill_moments,
     fill_normal,
     reduce,
@@ -57,6 +59,10 @@ WHOLE, LEFT = 2 * HIGHEST_HARMONIC, 2 * HIGHEST_HARMONIC + 1
 # models, or one model's coefficients.
 CANDIDATE, FREQUENCY, BAND, GAINS = 0, LANES, 2 * LANES, 3 * LANES
 ROOM = SIDE_BY_SIDE + GAINS + 2 * HIGHEST_HARMONIC
+
+
+# Rows in single precision, after cosines, sines and by how much they turn.
+WEIGHTS, MAGNITUDES, ROUGH_ROWS = range(4, 7)
 
 
 class Bands(NamedTuple):
@@ -90,6 +96,8 @@ class FitWork(NamedTuple):
     ----------
     epochs
         Rows of one number per epoch; `RESIDUALS` are one of them.
+    rough
+        Of rough fits, the first four rows of `epochs`, weights and magnitudes in single precision.
     small
         Sums, normal equations and what comes of them, of the fits that `normal` has side by side.
     coefficients
@@ -104,6 +112,7 @@ class FitWork(NamedTuple):
     """
 
     epochs: Floats
+    rough: Singles
     small: Floats
     coefficients: Floats
     places: Integers
@@ -115,6 +124,7 @@ class FitWork(NamedTuple):
         """Return arrays for at most so many epochs, bands and candidates."""
         return cls(
             np.empty((SCALED + 1, epochs)),
+            np.empty((ROUGH_ROWS, epochs), dtype=np.float32),
             _SMALL,
             np.empty((bands, 2 * HIGHEST_HARMONIC + 2)),
             np.empty((2, candidates), dtype=np.int64),
@@ -202,8 +212,8 @@ def _correlation_length(epochs: Floats, w: Floats, bounds: Integers) -> float:
 def fit_all(
     t: Floats, w: Floats, y: Floats, bounds: Integers, max_harmonics: Integers, frequencies: Floats, reaches: Floats,
     count: int, n_points: int, highest: int, model: int, sharpenings: int, sharpened: int, baseline: float,
-    cycles_per_harmonic: float, window_penalty: float, epochs: Floats, small: Floats, coefficients: Floats,
-    places: Integers, table: Floats, window: Floats,
+    cycles_per_harmonic: float, window_penalty: float, is_rough: bool, epochs: Floats, rough: Singles,
+    small: Floats, coefficients: Floats, places: Integers, table: Floats, window: Floats,
 ) -> float:  # fmt: skip
     """Fit every model with harmonics up to `highest` at `n_points` frequencies around each of `count` candidates.
 
@@ -217,6 +227,9 @@ def fit_all(
     without this, chance on the grid would decide between them. One loop for all, because it holds the one place where
     models are fitted: first every candidate; then, for each sharpening, the best sine, whose residuals measure the
     noise's memory, and the best candidates.
+
+    Rough fits, of at most `FEW_HARMONICS`, take their sums in single precision, which is twice as fast: enough to tell
+    which candidates are worth exact ones.
     """
     n, n_bands = t.size, bounds.size - 1
     # A number that the compiler does not know: loops over lanes of known length would be no SIMD.
@@ -233,6 +246,8 @@ def fit_all(
         for i in range(bounds[b], bounds[b + 1]):
             total += w[i] * y[i] * y[i]
         coefficients[b, WHOLE] = total
+    for i in range(n if is_rough else 0):
+        rough[WEIGHTS, i], rough[MAGNITUDES, i] = w[i], y[i]
     for candidate in range(count):
         window[candidate] = 0.0
         for each in range(N_MODELS):
@@ -269,8 +284,12 @@ def fit_all(
                 step = wanted_step
                 for i in range(n):
                     epochs[2, i], epochs[3, i] = wave(step * t[i])
+                for i in range(n if is_rough else 0):
+                    rough[2, i], rough[3, i] = epochs[2, i], epochs[3, i]
             for i in range(n):
                 epochs[0, i], epochs[1, i] = wave(lowest * t[i])
+            for i in range(n if is_rough else 0):
+                rough[0, i], rough[1, i] = epochs[0, i], epochs[1, i]
             for point in range(points):
                 for b in range(n_bands):
                     lo, hi, most = bounds[b], bounds[b + 1], max_harmonics[b]
@@ -279,7 +298,10 @@ def fit_all(
                         is_fitted = CHAIN_HIGHEST[chain] <= most_harmonics and CHAIN_SHORTEST[chain] <= most
                         if is_fitted and CHAIN_HIGHEST[chain] > needed:
                             needed = CHAIN_HIGHEST[chain]
-                    fill_moments(epochs, w, y, lo, hi, needed, sums, gathered)
+                    if is_rough:
+                        fill_few_moments(rough, rough[WEIGHTS], rough[MAGNITUDES], lo, hi, sums, gathered)
+                    else:
+                        fill_moments(epochs, w, y, lo, hi, needed, sums, gathered)
                     if turn == 0 and point == points // 2:
                         c, s = sums[COSINES + LANES + gathered], sums[SINES + LANES + gathered]
                         window[candidate] += (c * c + s * s) * (hi - lo) / n
@@ -305,7 +327,11 @@ def fit_all(
                         gathered = np.int64(0)
                 if residual_model != NO_MODEL or point == points - 1:
                     continue
-                for i in range(n):
+                for i in range(n if is_rough else 0):
+                    rough_c, rough_s = rough[0, i], rough[1, i]
+                    rough[0, i] = rough_c * rough[2, i] - rough_s * rough[3, i]
+                    rough[1, i] = rough_s * rough[2, i] + rough_c * rough[3, i]
+                for i in range(0 if is_rough else n):
                     c, s = epochs[0, i], epochs[1, i]
                     epochs[0, i] = c * epochs[2, i] - s * epochs[3, i]
                     epochs[1, i] = s * epochs[2, i] + c * epochs[3, i]
@@ -323,8 +349,7 @@ def fit_all(
 @small_part
 def _keep_best(
     bounds: Integers, max_harmonics: Integers, highest: int, count: int, coefficients: Floats, reductions: Floats,
-    of_even_models: Floats, fits: Floats, best_frequency: Floats, best_gain: Floats,
-    best_reduction: Floats,
+    of_even_models: Floats, fits: Floats, best_frequency: Floats, best_gain: Floats, best_reduction: Floats,
 ) -> None:  # fmt: skip
     """Add the gains of the fits side by side over their bands, and keep each candidate's and model's best.
 
@@ -415,15 +440,15 @@ def _subtract(
 @small_part
 def fit_model(
     t: Floats, w: Floats, y: Floats, bounds: Integers, max_harmonics: Integers, frequency: float, model: int,
-    epochs: Floats, small: Floats, coefficients: Floats, place: Integers, row: Floats, single: Floats,
+    epochs: Floats, rough: Singles, small: Floats, coefficients: Floats, place: Integers, row: Floats, single: Floats,
 ) -> float:  # fmt: skip
     """Fill residuals and coefficients of one model at one frequency; return the noise's memory, as `fit_all` does.
 
     `place` and `row` have room for one candidate, `single` for its frequency and window.
     """
     single[0] = frequency
-    one, none = np.int64(1), np.int64(0)
+    one, none, is_rough = np.int64(1), np.int64(0), np.bool_(False)
     return fit_all(
         t, w, y, bounds, max_harmonics, single[0:1], single[0:1], one, one, MODEL_HIGHEST[model], model, none, none,
-        0.0, 1.0, 0.0, epochs, small, coefficients, place, row, single[1:2],
+        0.0, 1.0, 0.0, is_rough, epochs, rough, small, coefficients, place, row, single[1:2],
     )  # fmt: skip

@@ -17,6 +17,7 @@ from lcdvt.compiled.kernel import apart_part, fast_part, inlined_part
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Singles = NDArray[np.float32]
 
 HIGHEST_HARMONIC = 8
 # Up to so many, sums of all harmonics fit into the processor's registers.
@@ -64,13 +65,19 @@ SIDE_BY_SIDE = OF_EVEN_MODELS + (N_MODELS - HIGHEST_HARMONIC) * LANES
 
 
 @fast_part
-def _fill_few_moments(epochs: Floats, w: Floats, y: Floats, begin: int, end: int, sums: Floats, lane: int) -> None:
-    """Fill what `fill_moments` does for at most four harmonics, in one loop that keeps nothing in memory."""
-    c_1, c_2, c_3, c_4, c_5, c_6, c_7, c_8 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    s_1, s_2, s_3, s_4, s_5, s_6, s_7, s_8 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    yc_1, yc_2, yc_3, yc_4, ys_1, ys_2, ys_3, ys_4 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+def fill_few_moments(
+    epochs: Floats | Singles, w: Floats | Singles, y: Floats | Singles, begin: int, end: int, sums: Floats, lane: int
+) -> None:
+    """Fill what `fill_moments` does for at most four harmonics, in one loop that keeps nothing in memory.
+
+    Sums have the precision of what is summed.
+    """
+    zero = w.dtype.type(0.0)
+    c_1, c_2, c_3, c_4, c_5, c_6, c_7, c_8 = zero, zero, zero, zero, zero, zero, zero, zero
+    s_1, s_2, s_3, s_4, s_5, s_6, s_7, s_8 = zero, zero, zero, zero, zero, zero, zero, zero
+    yc_1, yc_2, yc_3, yc_4, ys_1, ys_2, ys_3, ys_4 = zero, zero, zero, zero, zero, zero, zero, zero
     for i in range(begin, end):
-        twice, magnitude, weight = 2.0 * epochs[0, i], y[i], w[i]
+        twice, magnitude, weight = epochs[0, i] + epochs[0, i], y[i], w[i]
         a, e = weight * epochs[0, i], weight * epochs[1, i]
         b, f = twice * a - weight, twice * e
         c, g = twice * b - a, twice * f - e
@@ -130,7 +137,7 @@ def fill_moments(
     as many as there can be.
     """
     if highest <= FEW_HARMONICS:
-        _fill_few_moments(epochs, w, y, begin, end, sums, lane)
+        fill_few_moments(epochs, w, y, begin, end, sums, lane)
         return
     sums[COSINES + lane], sums[SINES + lane] = 1.0, 0.0
     c_1, c_2, c_3, c_4, s_1, s_2, s_3, s_4 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
