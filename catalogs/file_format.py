@@ -207,6 +207,16 @@ class Format:
         return tuple(dict.fromkeys(column for column in plain if column is not None))
 
     @cached_property
+    def numbered_columns(self) -> dict[Column, int]:
+        """The used columns that are given by their numbers, and their places counted from 0."""
+        return {column: column - 1 for column in self.used_columns if isinstance(column, int)}
+
+    @cached_property
+    def named_columns(self) -> tuple[str, ...]:
+        """The used columns that are given by their names."""
+        return tuple(column for column in self.used_columns if isinstance(column, str))
+
+    @cached_property
     def each_band_has_its_time(self) -> bool:
         """Say whether every band of a wide row has a date of its own."""
         return bool(self.wide) and all(band.time is not None for band in self.wide)

@@ -158,6 +158,8 @@ def bands_of_rows(survey: Survey, matches: Sequence[Match], rows: Sequence[int])
 
 def fill_template(template: str, values: dict[str, str]) -> str:
     """Make an object id from its template."""
+    if template.startswith("{") and (whole := values.get(template[1:-1])) is not None:  # one field and nothing else
+        return whole
     return _TEMPLATE_FIELD.sub(lambda field: values.get(field[1], field[0]), template)
 
 

@@ -65,7 +65,8 @@ class TextFile(NamedTuple):
     def is_like(self, other: "TextFile") -> bool:
         """Say whether both files have the same values in the same columns."""
         mine, others = self.layout, other.layout
-        same_columns = mine.column_of == others.column_of and mine.column_count == others.column_count
+        same_columns = mine.column_of is others.column_of or mine.column_of == others.column_of
+        same_columns = same_columns and mine.column_count == others.column_count
         return self.match.format is other.match.format and same_columns
 
 
@@ -79,7 +80,9 @@ def split_line(line: str, form: Format) -> list[str]:
     """Split a header line as the scanner would split a data line."""
     character = SEPARATOR_NAMES.get(form.separator, form.separator)
     if character is None:
-        return [field.strip('",') for field in line.split()]  # some write commas into the header line only
+        fields = line.split()
+        # Some write quotes, or commas into the header line only.
+        return [field.strip('",') for field in fields] if '"' in line or "," in line else fields
     try:
         fields = next(csv.reader([line], delimiter=character, skipinitialspace=True), [])
     except csv.Error:  # a carriage return within the line, or a field beyond all measure
@@ -261,16 +264,14 @@ def _columns(
         width = len(first) - (len(first) == count + 1 and not first[-1])
         if width != count:
             return f"its first data line has {width} columns, not {count}"
-    column_of: dict[Column, int] = {}
-    for column in form.used_columns:
-        if isinstance(column, int):
-            if column > count:
-                return f"it has {count} columns, column {column} is missing"
-            column_of[column] = column - 1
-        elif header is None or column not in header:
-            return f"it has no column {column!r}"
-        else:
-            column_of[column] = header.index(column)
+    for place in form.numbered_columns.values():
+        if place >= count:
+            return f"it has {count} columns, column {place + 1} is missing"
+    column_of = form.numbered_columns
+    if form.named_columns:
+        if missing := [name for name in form.named_columns if header is None or name not in header]:
+            return f"it has no column {missing[0]!r}"
+        column_of = column_of | {name: header.index(name) for name in form.named_columns if header is not None}
     time = form.time_column(form.measurements[0])
     if first is not None and not _looks_numeric(first[column_of[time]]):
         return f"column {time!r} of its first data line is no date: {first[column_of[time]][:20]!r}"

@@ -1,6 +1,7 @@
 """The files of an input, kept small: a survey may come as a million of them."""
 
 import os
+import sys
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -11,7 +12,9 @@ import numpy as np
 
 _GROUPS_AT_ONCE: Final = 1 << 10
 """Made Python's own numbers at a time: numpy's, one by one, cost more than the file they stand for."""
+_ENCODING, _ERRORS = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
 TAR_SUFFIXES: Final = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
+_ARCHIVE_SUFFIXES: Final = (*TAR_SUFFIXES, ".zip")
 
 
 class InputFile(NamedTuple):
@@ -34,7 +37,7 @@ class InputFile(NamedTuple):
 
 def is_archive_name(name: str) -> bool:
     """Say whether a file of this name holds other files."""
-    return name.lower().endswith((*TAR_SUFFIXES, ".zip"))
+    return name.lower().endswith(_ARCHIVE_SUFFIXES)
 
 
 class FileList(Sequence[InputFile]):
@@ -63,15 +66,19 @@ class FileList(Sequence[InputFile]):
     def __getitem__(self, index: int | slice) -> "InputFile | FileList":
         if isinstance(index, slice):
             return FileList(self[number] for number in range(*index.indices(len(self))))
-        number = range(len(self))[index]
+        return self.at(range(len(self))[index])
+
+    def at(self, number: int) -> InputFile:
+        """Return the file at a place counted from the first."""
         begin = self._ends[number - 1] if number else 0
-        name = os.fsdecode(bytes(self._names[begin : self._ends[number]]))
+        # As os.fsdecode would, which looks at its argument for longer than that takes.
+        name = self._names[begin : self._ends[number]].decode(_ENCODING, _ERRORS)
         return InputFile(name, self._sizes[number], self._times[number])
 
     def __iter__(self) -> Iterator[InputFile]:
         begin = 0
         for end, size, changed in zip(self._ends, self._sizes, self._times, strict=True):
-            yield InputFile(os.fsdecode(bytes(self._names[begin:end])), size, changed)
+            yield InputFile(self._names[begin:end].decode(_ENCODING, _ERRORS), size, changed)
             begin = end
 
 
@@ -93,5 +100,5 @@ class FileGroups:
             ends = self._ends[place : place + _GROUPS_AT_ONCE].tolist()
             numbers = iter(self._numbers[begin : ends[-1]].tolist())
             for end in ends:
-                yield [self._files[number] for number in islice(numbers, end - begin)]
+                yield [self._files.at(number) for number in islice(numbers, end - begin)]
                 begin = end

@@ -36,6 +36,7 @@ LIMIT_SIGNS: Final = (60, 62)
 """The bytes < and >, which stand before a limit."""
 _FNV_OFFSET, _FNV_PRIME = np.uint64(14695981039346656037), np.uint64(1099511628211)
 _POWERS_OF_TEN = 10.0 ** np.arange(23)
+_NINE, _TEN, _HUNDRED = np.uint64(9), np.uint64(10), np.uint64(100)
 
 
 # The words padded with zeros, because an array is quicker to compile than as many constants.
@@ -131,6 +132,12 @@ def _is_blank(byte: int) -> bool:
 
 
 @inlined_part
+def _digit(data: NDArray[np.uint8], position: int) -> np.uint64:
+    """Return the digit that a byte stands for; of any other byte more than nine, as nothing unsigned is below zero."""
+    return np.uint64(_byte(data, position)) - np.uint64(48)
+
+
+@inlined_part
 def plain_number(data: NDArray[np.uint8], start: int) -> tuple[float, int]:
     """Read a number written in the usual way (sign, digits, point, digits) and say where it ends; -1: not so.
 
@@ -140,28 +147,34 @@ def plain_number(data: NDArray[np.uint8], start: int) -> tuple[float, int]:
     negative = _byte(data, i) == 45
     if negative:
         i += 1
-    mantissa = np.int64(0)
+    mantissa = np.uint64(0)
     first = i
-    digit = np.int64(_byte(data, i)) - 48
-    while 0 <= digit <= 9:
-        mantissa = mantissa * 10 + digit
+    digit = _digit(data, i)
+    while digit <= _NINE:
+        mantissa = mantissa * _TEN + digit
         i += 1
-        digit = np.int64(_byte(data, i)) - 48
+        digit = _digit(data, i)
     digits = i - first
     decimals = 0
     if _byte(data, i) == 46:
         i += 1
         first = i
-        digit = np.int64(_byte(data, i)) - 48
-        while 0 <= digit <= 9:
-            mantissa = mantissa * 10 + digit
-            i += 1
-            digit = np.int64(_byte(data, i)) - 48
+        digit = _digit(data, i)
+        while digit <= _NINE:
+            # Two at a time: there are more digits behind the point than before it.
+            second = _digit(data, i + 1)
+            if second > _NINE:
+                mantissa = mantissa * _TEN + digit
+                i += 1
+                break
+            mantissa = mantissa * _HUNDRED + digit * _TEN + second
+            i += 2
+            digit = _digit(data, i)
         decimals = i - first
         digits += decimals
     if digits == 0 or digits > 15:
         return 0.0, -1
-    value = mantissa / _POWERS_OF_TEN[decimals]
+    value = np.int64(mantissa) / _POWERS_OF_TEN[np.uint64(decimals)]
     return -value if negative else value, i
 
 

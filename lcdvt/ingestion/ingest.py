@@ -5,7 +5,7 @@ import platform
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -360,7 +360,13 @@ def _write_summary(plan: IngestPlan, journal: Journal, result: IngestResult, pro
         "incomplete": result.incomplete,
         "problems": problems[:PROBLEMS_KEPT],
         "problems_not_listed": max(len(problems) - PROBLEMS_KEPT, 0),
-        "versions": {"python": platform.python_version(), **{package: version(package) for package in _VERSIONS}},
+        "versions": _versions(),
     }
     text = json.dumps(summary, indent=2, ensure_ascii=False)
     write_text(plan.folder.summary, text)
+
+
+@cache
+def _versions() -> dict[str, str]:
+    """Return the versions of what an ingest computes with; looking them up takes longer than writing the summary."""
+    return {"python": platform.python_version(), **{package: version(package) for package in _VERSIONS}}

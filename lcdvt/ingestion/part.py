@@ -192,7 +192,10 @@ def _incomplete(
 
 def _absolute(found: RawObject) -> RawObject:
     """Return an object with the whole paths of its files: the next ingest may be started from another folder."""
-    source = SOURCES_SEPARATOR.join(map(absolute_name, found.source.split(SOURCES_SEPARATOR)))
+    if SOURCES_SEPARATOR in found.source:
+        source = SOURCES_SEPARATOR.join(map(absolute_name, found.source.split(SOURCES_SEPARATOR)))
+    else:
+        source = absolute_name(found.source)
     return found if source == found.source else found._replace(source=source)
 
 
