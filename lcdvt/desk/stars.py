@@ -100,6 +100,8 @@ class SurveyStars:
         about = self._about(object_id)
         part = about[PART]
         epochs = _read(_part_or_all(self.stored.folder.epochs, part), object_id)
+        if epochs is None:  # a star that is listed was read: the folder is on its way, or gone
+            raise FileNotFoundError(f"no epochs in {self.stored.folder.epochs}")
         features = _read(_part_or_all(self.stored.folder.features, part), object_id)
         limits = self.stored.folder.limits / part_name(part)  # a part without any has no file
         found = _read([str(limits)] if limits.is_file() else [], object_id)
@@ -110,7 +112,7 @@ class SurveyStars:
             label=about[LABEL],
             ra=_finite(about[RA]),
             dec=_finite(about[DEC]),
-            epochs=pd.DataFrame(columns=[BAND, MJD, MAG, MAG_ERR]) if epochs is None else epochs.to_pandas(),
+            epochs=epochs.to_pandas(),
             limits=pd.DataFrame(columns=[BAND, MJD, MAG_LIMIT]) if found is None else found.to_pandas(),
             features={name: float(value) for name, value in values.items() if _finite(value) is not None},
         )

@@ -126,17 +126,19 @@ def test_the_address_without_its_end_leads_to_the_page(client):
     assert client.ask("", root=client.root.rstrip("/"), Origin="http://evil.example")[0] == 403
 
 
-def test_a_survey_that_was_taken_away_is_told_in_a_sentence(server, client, data):
+@pytest.mark.parametrize("what", ["new", "new/epochs"])
+def test_a_survey_that_was_taken_away_is_told_in_a_sentence(server, client, data, what):
     star = server.desk.queue[0]["id"]
-    server.desk.stars.star.cache_clear()
-    (data / "new").rename(data / "away")
+    (data / what).rename(data / "away")
+    server.desk.stars.star.cache_clear()  # now that nobody, reading ahead, can put the star back
     try:
         status, body, _ = client.ask(f"api/star?id={star}")
     finally:
-        (data / "away").rename(data / "new")
+        (data / "away").rename(data / what)
     assert status == 500
     assert json.loads(body)["error"].startswith("the workspace cannot be read (")
     assert client.get("star", id=star)["id"] == star
+    assert any(len(curve["t"]) for curve in client.get("star", id=star)["bands"])
 
 
 def test_another_site_may_open_the_page_but_read_nothing(client):
