@@ -6,9 +6,9 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from lcdvt.baselines.fitting import ClassProbabilities
+from lcdvt.baselines.one_thread import one_thread
 from lcdvt.baselines.problem import TransferProblem
 from lcdvt.baselines.weighted import WeightedBothSurveys, WeightedConfig, boosting, fit_groups
 from lcdvt.dataset.dataset import UNLABELLED
@@ -53,7 +53,7 @@ class SelfTrainedBoosting:
 
     def predict_proba(self, x: NDArray[np.floating]) -> NDArray[np.float64]:
         """Return the mean of the models."""
-        with threadpool_limits(limits=1):
+        with one_thread():
             return np.mean([model(x) for model in self._models], axis=0)
 
 
@@ -108,7 +108,7 @@ def fit_students(
         (*problem.labelled_target(), 1.0),
         *([(*problem.labelled_source(), 1.0)] if with_source else []),
     ]
-    with threadpool_limits(limits=1):
+    with one_thread():
         return [fit_groups(boosting(WeightedConfig(), seed), groups, len(problem.classes)) for seed in seeds]
 
 

@@ -6,11 +6,11 @@ from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from lcdvt.baselines.boosting import QuicklyBinnedBoosting
 from lcdvt.baselines.fitting import ClassProbabilities, balanced_weights, fit_classes
 from lcdvt.baselines.forests import ForestConfig
+from lcdvt.baselines.one_thread import one_thread
 from lcdvt.baselines.problem import TransferProblem
 from lcdvt.dataset.folds import stratified_folds
 
@@ -82,7 +82,7 @@ class WeightedBothSurveys:
 
     def predict_proba(self, x: NDArray[np.floating]) -> NDArray[np.float64]:
         """Return the model's probabilities."""
-        with threadpool_limits(limits=1):
+        with one_thread():
             return self._proba(x)
 
     def choose_weight(self, problem: TransferProblem, seed: int) -> float:
@@ -101,7 +101,7 @@ class WeightedBothSurveys:
                 held_out = fold == number
                 part = replace(smaller, target_y=np.where(held_out, -1, problem.target_y))
                 model = self._fit(part, candidate, self._estimator(seed, search=True))
-                with threadpool_limits(limits=1):
+                with one_thread():
                     proba = model(problem.target_x[held_out])
                 truth_proba[held_out[labelled]] = proba[np.arange(len(proba)), problem.target_y[held_out]]
             losses.append(-np.average(np.log(np.maximum(truth_proba, LEAST_PROBABILITY)), weights=weights))
@@ -111,7 +111,7 @@ class WeightedBothSurveys:
     def _fit(problem: TransferProblem, weight: float, estimator: Any) -> ClassProbabilities:
         groups = [(*problem.labelled_source(), 1.0), (*problem.labelled_target(), weight)]
         # histogram boosting would take every core; the callers spread draws over processes instead
-        with threadpool_limits(limits=1):
+        with one_thread():
             return fit_groups(estimator, groups, len(problem.classes))
 
     def _estimator(self, seed: int, search: bool = False) -> Any:

@@ -20,9 +20,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from lcdvt.baselines.forests import ForestOnOneSurvey
+from lcdvt.baselines.one_thread import one_thread
 from lcdvt.baselines.problem import TransferProblem
 from lcdvt.baselines.self_training import confident_classes, fit_students, product_of_experts
 from lcdvt.baselines.weighted import WeightedBothSurveys, WeightedConfig
@@ -147,6 +147,6 @@ def _second_round(
     experts = []
     for with_source in (True, False) if config.target_only_student else (True,):
         models = fit_students(problem, guessed, range(seed, seed + config.students), with_source=with_source)
-        with threadpool_limits(limits=1):
+        with one_thread():
             experts.append(np.mean([model(problem.target_x) for model in models], axis=0))
     return experts
