@@ -6,9 +6,9 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from helpers.fewer_trees import fewer_trees
 from helpers.warm_commands import WarmCommand
 from hypothesis import settings
 
@@ -85,24 +85,7 @@ def lcdvt_here(
 @pytest.fixture(scope="module")
 def few_trees() -> Iterator[None]:
     """Teachers and rivals of a few trees each, in this process: for what does not depend on how good they are."""
-    from lcdvt.baselines.boosting import QuicklyBinnedBoosting
-    from lcdvt.baselines.quick_forest import QuickForest
-    from lcdvt.protocol import novelty
-
-    def smaller(learner: type, name: str, most: int) -> None:
-        fit = learner.fit  # type: ignore[attr-defined]
-
-        def fit_few(self: Any, *arguments: Any, **named: Any) -> Any:
-            setattr(self, name, min(getattr(self, name), most))
-            return fit(self, *arguments, **named)
-
-        patch.setattr(learner, "fit", fit_few)
-
-    with pytest.MonkeyPatch.context() as patch:
-        smaller(QuickForest, "n_estimators", 15)
-        smaller(QuicklyBinnedBoosting, "max_iter", 10)
-        patch.setattr(novelty, "ISOLATION_TREES", 20)
-        patch.setattr(novelty, "TREES", 40)  # with fewer a star may be in the sample of every tree
+    with fewer_trees():
         yield
 
 

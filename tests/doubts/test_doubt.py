@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.fewer_trees import fewer_trees
 
 import lcdvt
 
@@ -28,8 +29,9 @@ def planted(two_surveys, tmp_path_factory) -> tuple[Path, pd.Series]:
     truth = objects.loc[chosen["object_id"], "label"]
     objects.loc[truth.index, "label"] = chosen["suggested"].to_numpy()
     objects.reset_index().to_parquet(path)
-    lcdvt.transfer("old", "new", "20%", data=data, name="run", **QUICK)
-    lcdvt.train("new", "all", data=data, name="new", **{**QUICK, "repeats": 2})
+    with fewer_trees():
+        lcdvt.transfer("old", "new", "20%", data=data, name="run", **QUICK)
+        lcdvt.train("new", "all", data=data, name="new", **{**QUICK, "repeats": 2})
     return data, truth
 
 

@@ -14,6 +14,8 @@ from lcdvt.protocol import carry_out
 from lcdvt.protocol.plan import TransferOptions
 from lcdvt.tables.published import PUBLISHED_MARK
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 QUICK = TransferOptions(preset="tied", members=1, repeats=2, steps=5, rows=("forest-target",))
 HERE = {"labels": "10%", "options": QUICK, "workers": IN_THIS_PROCESS}
 OPTIONS = "--preset tied --labels 10% --members 1 --repeats 2 --steps 5 --rows forest-target --jobs 1".split()

@@ -18,6 +18,7 @@ import lcdvt
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.usefixtures("few_trees"),
     pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root"),
 ]
 OLD_RUN = Path(__file__).parents[1] / "data" / "run-0.1"

@@ -14,6 +14,8 @@ from helpers.raw_files import write_eros, write_macho_bulk
 import lcdvt
 from lcdvt.errors import WorkspaceError
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 FEATURES = ["Mean", "Std"]
 QUICK = {"members": 1, "steps": 4, "preset": "tied", "rows": ["forest-target"], "jobs": 1}
 

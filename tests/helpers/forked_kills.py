@@ -16,8 +16,11 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from helpers.warm_commands import IMPORTED
 
 CHANGES = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate", "os.link", "os.symlink")
 WRITING = os.O_WRONLY | os.O_RDWR
@@ -105,6 +108,8 @@ def in_fork(
     power_cut
         Lose what is not synced, too.
     """
+    for name in IMPORTED:  # here, once: otherwise every fork would import and load what it needs anew
+        import_module(name)
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:

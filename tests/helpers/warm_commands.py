@@ -16,13 +16,19 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from unittest import mock
 
 IMPORTED = (
     *("torch", "pandas", "pyarrow.csv", "pyarrow.dataset", "numba", "joblib", "safetensors.torch", "matplotlib.pyplot"),
     *("scipy.stats", "sklearn.ensemble", "sklearn.svm", "sklearn.semi_supervised", "astropy.table", "astropy.io.fits"),
     *("lcdvt.cli.main", "lcdvt.ingestion.ingest", "lcdvt.features.fast", "lcdvt.protocol.transfer", "lcdvt.reports"),
+    *("lcdvt.simulator.simulate", "lcdvt.results.predict", "lcdvt.reports.write", "lcdvt.reports.gallery"),
+    *("lcdvt.figures.latent_map", "lcdvt.figures.scores", "matplotlib.backends.backend_svg", "helpers.warm_kernels"),
 )
 """What the server imports once."""
+# The server, which starts with the first command, reads them; it passes over what it cannot import, and looks for
+# helpers only where PYTHONPATH leads.
+SERVER_VARIABLES = {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[1])}
 
 _processes = multiprocessing.get_context("forkserver")
 _processes.set_forkserver_preload(list(IMPORTED))
@@ -49,16 +55,10 @@ class WarmCommand:
         self.args = ["lcdvt", *map(str, arguments)]
         self._folder = tempfile.TemporaryDirectory()
         self._written = [Path(self._folder.name) / name for name in ("out", "out" if mix else "err")]
-        before = os.environ.get("OMP_NUM_THREADS")
-        os.environ["OMP_NUM_THREADS"] = "1"  # the server, which starts with the first command, reads it
-        try:
-            place = cwd or Path.cwd()
-            self._process = _processes.Process(target=_run, args=(self.args, dict(variables), place, self._written))
+        place = cwd or Path.cwd()
+        self._process = _processes.Process(target=_run, args=(self.args, dict(variables), place, self._written))
+        with mock.patch.dict(os.environ, SERVER_VARIABLES):
             self._process.start()
-        finally:
-            del os.environ["OMP_NUM_THREADS"]
-            if before is not None:
-                os.environ["OMP_NUM_THREADS"] = before
         self.pid = self._process.pid or 0
         while self.poll() is None and os.getpgid(self.pid) != self.pid:  # until then a blow at the group would miss it
             time.sleep(0.001)

@@ -266,7 +266,9 @@ def test_a_survey_that_was_not_joined_asks_to_begin_again(tmp_path, workspace, l
     assert refused.returncode == 2
     assert "was ingested without joining light curves: use --force" in refused.stderr
     assert len(objects()) == 3
-    forced = lcdvt_here("ingest", tmp_path / "z", "--join-radius", "1arcsec", "--force", "--features", "none")
+    forced = lcdvt_here(
+        "ingest", tmp_path / "z", "--join-radius", "1arcsec", "--force", "--features", "none", "--jobs", 1
+    )
     assert "joined to one star with another" in forced.stdout
     assert "lie within" not in forced.stdout
     assert len(objects()) == 2

@@ -108,7 +108,7 @@ def test_macho_archive_csv_and_its_class_numbers(real_data, workspace):
 @pytest.mark.parametrize("name", ["eros1", "catalina", "asas"])
 def test_labelled_surveys_ingest_through_their_toml(real_data, workspace, name):
     folder = real_data / "surveys" / name
-    result = lcdvt.ingest(folder, survey=f"{name}-csv", name=name, jobs=2, features="none")
+    result = lcdvt.ingest(folder, survey=f"{name}-csv", name=name, jobs=1, features="none")
     with (folder / "labels.csv").open() as lines:
         labels = {row["id"]: row["label"] for row in csv.DictReader(lines)}
     objects = lcdvt.open_survey(name).objects()

@@ -19,6 +19,8 @@ from lcdvt.results.draw_record import DrawRecord, draw_paths, read_draws
 from lcdvt.results.folder import growing_folder, held, list_runs, run_folder, unfinished_runs
 from lcdvt.results.saved import load_run
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 QUICK = {
     "preset": "tied",
     "labels": "10%",
@@ -165,7 +167,7 @@ def test_a_damaged_draw_is_one_sentence(whole, tmp_path):
 def test_ensemble_is_the_protocol_of_ten_draws_and_ten_models(data, monkeypatch):
     plans = []
     monkeypatch.setattr("lcdvt.protocol.transfer.carry_out", lambda plan, place, *_: plans.append((plan, place.folder)))
-    lcdvt.ensemble("old", "new", data=data)
+    lcdvt.ensemble("old", "new", data=data, jobs=1)
     ((plan, folder),) = plans
     assert folder.name == "old-new-ensemble"
     assert len(plan.tasks) == 10

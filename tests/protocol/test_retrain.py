@@ -19,7 +19,7 @@ from lcdvt.protocol.retrain import next_name, retrain
 from lcdvt.protocol.transfer import plan_transfer
 from lcdvt.workspace.answers import Answer, AnswerFile, answers_path
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_trees")]
 
 QUICK = {"members": 2, "repeats": 1, "steps": 20, "preset": "tied", "rows": [], "jobs": 1}
 

@@ -42,7 +42,7 @@ def report(two_surveys, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("browser")
     data = shutil.copytree(two_surveys, folder / "data")
     for labels in ("10%", "40%"):
-        options = {"members": 2, "repeats": 1, "steps": 20, "rows": ["forest-target", "svm-target"]}
+        options = {"members": 2, "repeats": 1, "steps": 20, "rows": ["forest-target", "svm-target"], "jobs": 1}
         lcdvt.transfer("old", "new", labels, data=data, name=f"run{labels[:-1]}", **options)
     return lcdvt.report(["run10", "run40"], folder / "report.html", data=data).path
 

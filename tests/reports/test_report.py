@@ -200,7 +200,9 @@ def test_a_run_without_predictions_or_draws_is_reported_as_far_as_it_goes(copied
 
 
 def test_a_run_without_scores_says_so(copied, tmp_path):
-    lcdvt.transfer("old", "new", "all", data=copied, name="all", members=1, repeats=1, steps=5, rows=["forest-target"])
+    lcdvt.transfer(
+        "old", "new", "all", data=copied, name="all", members=1, repeats=1, steps=5, rows=["forest-target"], jobs=1
+    )
     result = report("all", tmp_path / "r.html", data=copied)
     assert result.tables == {"all": None}
     page = Page(result.path)

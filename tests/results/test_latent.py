@@ -12,11 +12,13 @@ from lcdvt.errors import LcdvtError
 from lcdvt.results.latent import latent_means, latent_points, plane, plot_latent, sample_survey
 from lcdvt.results.saved import load_run
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 
 @pytest.fixture(scope="module")
 def result(two_surveys, tmp_path_factory) -> "lcdvt.Run":
     data = shutil.copytree(two_surveys, tmp_path_factory.mktemp("latent") / "data")
-    return lcdvt.transfer("old", "new", "20%", data=data, members=2, repeats=1, steps=300, rows=["svm-target"])
+    return lcdvt.transfer("old", "new", "20%", data=data, members=2, repeats=1, steps=300, rows=["svm-target"], jobs=1)
 
 
 def stars_of(result, survey: str, most_stars: int = 10_000) -> SurveyData:

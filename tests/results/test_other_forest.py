@@ -63,7 +63,15 @@ def test_trees_that_lead_in_circles_or_out_of_themselves_are_refused(forest, tmp
 
 def test_predict_gives_the_score_for_new_stars_raw_or_ingested(two_surveys, tmp_path, lcdvt_here):
     data = shutil.copytree(two_surveys, tmp_path / "data")
-    options = {"data": data, "labels": "20%", "members": 1, "repeats": 1, "steps": 20, "rows": ["dvt-ensemble"]}
+    options = {
+        "data": data,
+        "labels": "20%",
+        "members": 1,
+        "repeats": 1,
+        "steps": 20,
+        "rows": ["dvt-ensemble"],
+        "jobs": 1,
+    }
     run = lcdvt.transfer("old", "new", name="scored", **options)
     own = run.predictions().set_index("object_id")
     for what in ("new", "old"):
