@@ -98,9 +98,10 @@ def _connected(address: str, jobs: int | None) -> Iterator[Any]:
             # Another cluster on this machine is nobody's trouble: nobody asked for a page of this one.
             warnings.filterwarnings("ignore", message=r"\s*Port \d+ is already in use", category=UserWarning)
             if address == LOCAL:
-                # Its warnings tell of batches given up and workers ended: what Ctrl-C asks for.
+                # Its warnings tell of batches given up and workers ended: what Ctrl-C asks for. Its errors tell of a
+                # worker that missed its scheduler while both end; one that matters reaches the client, too.
                 cluster = LocalCluster(
-                    n_workers=jobs, threads_per_worker=1, dashboard_address=None, silence_logs=logging.ERROR
+                    n_workers=jobs, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
                 )
                 client = opened.enter_context(Client(opened.enter_context(cluster)))
             else:

@@ -230,3 +230,27 @@ except KeyboardInterrupt:
 @needs_masks
 def test_an_interrupt_before_a_cluster_was_asked_shows_no_traceback():
     assert said_when_interrupted(BEFORE_THE_QUESTION_HAS_LEFT) == ""
+
+
+A_HEARTBEAT_AS_THE_SCHEDULER_ENDS = """
+import time
+from distributed import get_worker
+from distributed.comm import CommClosedError
+from lcdvt.parallel.executors import Workers, run_batches
+
+def unanswered(seconds):
+    async def gone(**_):
+        raise CommClosedError("Stream is closed")
+
+    get_worker().scheduler.heartbeat_worker = gone
+    time.sleep(seconds)  # heartbeats come twice a second
+
+if __name__ == "__main__":
+    assert list(run_batches(unanswered, [2.0], Workers(1, "local"))) == [None]
+"""
+
+
+def test_a_worker_that_misses_its_scheduler_shows_no_traceback():
+    code = A_HEARTBEAT_AS_THE_SCHEDULER_ENDS
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
