@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from llvmlite.binding import create_pass_builder, create_pipeline_tuning_options  # type: ignore[import-untyped]
 from llvmlite.ir import Function  # type: ignore[import-untyped]
@@ -36,6 +36,7 @@ from numba.core.transforms import canonicalize_cfg
 from numba.core.typeinfer import CallConstraint, ConstraintNetwork
 from numba.np.arrayobj import load_item, store_item
 
+from lcdvt.compiled.arrays import LeanPacker, bounds_of_slice, data_and_shape, is_plain, record
 from lcdvt.compiled.collecting import no_collecting
 
 # Their types leave out what is used here.
@@ -122,6 +123,7 @@ def _remembering(target: Any, flags: Any) -> Iterator[None]:
     found = _FOUND.setdefault(flags.get_mangle_string(), {})
     codes: dict[Any, Any] = {}
     typed: dict[Any, list[Any]] = {}
+    packers: dict[Any, LeanPacker] = {}
 
     def remembered(operation: Any, context: Any, args: Any, keywords: Any) -> Any:
         if keywords or not all(isinstance(each, _PLAIN_TYPES) for each in args):
@@ -139,6 +141,12 @@ def _remembering(target: Any, flags: Any) -> Iterator[None]:
         if key not in codes:
             codes[key] = find_code(operation, signature, _firstcall)
         return codes[key]
+
+    def remembered_packer(kinds: Any) -> LeanPacker:
+        key = tuple(kinds)
+        if key not in packers:
+            packers[key] = LeanPacker(target, key)
+        return packers[key]
 
     def follow(network: Any, variables: Any) -> list[TypingError]:
         """Apply all rules, but not those of operations whose arguments have the types that they had before."""
@@ -158,12 +166,12 @@ def _remembering(target: Any, flags: Any) -> Iterator[None]:
     # numba compiles one function at a time, under a lock. A function that this one calls is compiled meanwhile, with a
     # memory of its own unless its options are the same: what an operation is made of depends on them too.
     _OPERATION.get_call_type, target.get_function = remembered, remembered_code
-    _RULES.propagate = follow
+    target.get_arg_packer, _RULES.propagate = remembered_packer, follow
     try:
         yield
     finally:
         _OPERATION.get_call_type, _RULES.propagate = find, propagate
-        del target.get_function
+        del target.get_function, target.get_arg_packer
 
 
 class _Interpreter(Interpreter):
@@ -255,6 +263,17 @@ def _is_named_number(statement: Any) -> bool:
     )
 
 
+class _Loop(NamedTuple):
+    """A loop over `range`, as far as it is written: its ends, where its number is kept, and what its head found."""
+
+    start: Any
+    stop: Any
+    is_signed: bool
+    place: Any = None
+    number: Any = None
+    goes_on: Any = None
+
+
 class _Lower(Lower):
     """Writes the code of one element of a contiguous array shorter than numba, which is ready for any kind of array.
 
@@ -284,6 +303,7 @@ class _Lower(Lower):
             if not others and all(first < at and first in before[at] for at in used[name])
         }
         self._blk_local_varmap: dict[str, Any] = {}
+        self._loops: dict[str, _Loop] = {}
 
     def lower_block(self, block: Any) -> None:
         """Write the statements of a block, none of which is within `try`."""
@@ -300,9 +320,47 @@ class _Lower(Lower):
         """Write a statement: most are assignments."""
         if isinstance(inst, ir.Assign):
             name = inst.target.name
-            self.storevar(self.lower_assign(self.typeof(name), inst), name)
+            if not self._lower_loop(name, inst.value):
+                self.storevar(self.lower_assign(self.typeof(name), inst), name)
         else:
             super().lower_inst(inst)
+
+    def _lower_loop(self, name: str, value: Any) -> bool:
+        """Write a step of a loop over `range(stop)` or `range(start, stop)`; say whether it is one.
+
+        numba makes a range, an iterator and a pair of each number and whether it is one, all of them in memory, and
+        looks whether the loop's step is zero: a hundred instructions, where six do the same.
+        """
+        if isinstance(value, ir.Var) and value.name in self._loops:
+            self._loops[name] = self._loops[value.name]
+        elif not isinstance(value, ir.Expr):
+            return False
+        elif value.op == "call" and isinstance(self.typeof(name), types.RangeType) and len(value.args) < 3:
+            number = self.typeof(name).dtype
+            ends = [
+                self.context.cast(self.builder, self.loadvar(each.name), self.typeof(each.name), number)
+                for each in value.args
+            ]
+            start = ends[0] if len(ends) > 1 else self.context.get_constant(number, 0)
+            self._loops[name] = _Loop(start, ends[-1], number.signed)
+        elif value.op == "getiter" and value.value.name in self._loops:
+            loop = self._loops[value.value.name]
+            self._loops[name] = loop._replace(place=alloca_once(self.builder, loop.start.type))
+            self.builder.store(loop.start, self._loops[name].place)
+        elif value.op == "iternext" and value.value.name in self._loops:
+            loop = self._loops[value.value.name]
+            number = self.builder.load(loop.place)
+            flags = ("nsw",) if loop.is_signed else ()
+            self.builder.store(self.builder.add(number, number.type(1), flags=flags), loop.place)
+            compare = self.builder.icmp_signed if loop.is_signed else self.builder.icmp_unsigned
+            self._loops[name] = loop._replace(number=number, goes_on=compare("<", number, loop.stop))
+        elif value.op == "pair_first" and value.value.name in self._loops:
+            self.storevar(self._loops[value.value.name].number, name)
+        elif value.op == "pair_second" and value.value.name in self._loops:
+            self.storevar(self._loops[value.value.name].goes_on, name)
+        else:
+            return False
+        return True
 
     def create_cpython_wrapper(self, release_gil: bool = False) -> None:
         """Write the way in from Python, which is not worth optimising: it looks at each argument once."""
@@ -334,6 +392,9 @@ class _Lower(Lower):
 
     def lower_getitem(self, resty: Any, expr: Any, value: Any, index: Any, signature: Any) -> Any:
         array = self.typeof(value.name)
+        if is_plain(resty):
+            view = self._view(value, array, index, resty)
+            return super().lower_getitem(resty, expr, value, index, signature) if view is None else view
         place = self._place(value, array, index)
         if place is None:
             return super().lower_getitem(resty, expr, value, index, signature)
@@ -348,6 +409,26 @@ class _Lower(Lower):
         given = self.loadvar(value_var.name)
         element = self.context.cast(self.builder, given, self.typeof(value_var.name), array.dtype)
         return store_item(self.context, self.builder, array, element, place)
+
+    def _view(self, variable: Any, array: Any, index: Any, kind: Any) -> Any:
+        """Return `a[i]` of a contiguous array with several axes, or `a[i:j]` of one with one axis; or None."""
+        index_type = self.typeof(index.name)
+        if isinstance(index_type, types.SliceType) and not index_type.has_step:
+            is_view = is_plain(array) and array.ndim == kind.ndim == 1
+        else:
+            is_view = is_plain(array) and isinstance(index_type, types.Integer) and array.ndim == kind.ndim + 1
+            is_view = is_view and not (isinstance(index_type, types.IntegerLiteral) and index_type.literal_value < 0)
+        if not is_view:
+            return None
+        given = self.loadvar(index.name)
+        data, shape = data_and_shape(self.builder, self.loadvar(variable.name), array.ndim)
+        if array.ndim == 1:
+            begin, length = bounds_of_slice(self.builder, given, shape[0])
+            return record(self.context, self.builder, kind, self.builder.gep(data, [begin]), [length])
+        place = self.context.cast(self.builder, given, index_type, types.intp)
+        for size in shape[1:]:
+            place = self.builder.mul(place, size)
+        return record(self.context, self.builder, kind, self.builder.gep(data, [place]), shape[1:])
 
     def _place(self, variable: Any, array: Any, index: Any) -> Any:
         """Return the address of an element; None where it is not the element of a contiguous array."""

@@ -80,6 +80,83 @@ def test_elements_are_where_python_finds_them(code, strided):
     assert compiled == pytest.approx(expected, rel=1e-12)
 
 
+@numba.njit(pipeline_class=PartCompiler, no_cpython_wrapper=True, **OPTIONS)
+def _add_rows(table, flags, codes, out):
+    for i in range(table.shape[0]):
+        row = table[i]
+        for j in range(row.size):
+            if flags[j]:
+                out[codes[j]] += row[j] * table.size + out.size + row.strides[0] + table.strides[0]
+
+
+def _views(cube, flags, codes, out):
+    for i in range(cube.shape[0]):
+        _add_rows(cube[i], flags, codes, out)
+    table = cube[1]
+    for begin in range(-9, 10):
+        for end in range(-9, 10):
+            piece = table[0][begin:end]
+            out[piece.size] += 1.0
+            if piece.size > 0:
+                out[0] += piece[0] * begin + piece[piece.size - 1] * end
+    for begin in range(3):
+        out[5] += table[1][begin:].size + table[1][:begin].size + table[1][::2].size + table[-1][0]
+        _add_rows(cube[0], flags[begin:], codes[begin:], out)
+
+
+@pytest.mark.parametrize("strided", [False, True])
+def test_rows_and_pieces_of_arrays_are_those_of_python(strided):
+    cube = np.random.default_rng(0).normal(size=(2, 3, 8))
+    cube = cube[:, :, ::2] if strided else np.ascontiguousarray(cube[:, :, :4])
+    flags, codes = np.array((True, False, True, True, True, True)), np.array((1, 0, 2, 4, 1, 2), dtype=np.uint16)
+    compiled, expected = np.zeros(10), np.zeros(10)
+    kernel(_views)(cube, flags, codes, compiled)
+    add_rows = _add_rows.py_func
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(globals(), "_add_rows", add_rows)
+        _views(cube, flags, codes, expected)
+    assert compiled == pytest.approx(expected, rel=1e-12)
+
+
+def _loops(start, stop, out):
+    number = -5
+    for number in range(start, stop):
+        if number % 3 == 0:
+            continue
+        for inner in range(number):
+            out[0] += inner
+            if inner > 4:
+                break
+        else:
+            out[1] += 1
+        number = number + 100
+        out[2] += number
+    out[3] = number
+    for number in range(stop, start, -2):
+        out[4] += number
+    for _ in range(3):
+        for again in range(stop):
+            out[5] += again
+    for of_constants in range(2, 6):
+        out[6] += of_constants
+
+
+@pytest.mark.parametrize("number", [np.int32, np.int64, np.uint8, np.uint64])
+@pytest.mark.parametrize(("start", "stop"), [(0, 12), (2, 3), (4, 4), (7, 3)])
+def test_loops_count_as_python_does(number, start, stop):
+    compiled, expected = np.zeros(7), np.zeros(7)
+    kernel(_loops)(number(start), number(stop), compiled)
+    _loops(start, stop, expected)
+    assert compiled.tolist() == expected.tolist()
+
+
+def test_loops_begin_below_zero():
+    compiled, expected = np.zeros(7), np.zeros(7)
+    kernel(_loops)(-6, -2, compiled)
+    _loops(-6, -2, expected)
+    assert compiled.tolist() == expected.tolist()
+
+
 def _exchanges(values, out):
     a, b, c, d = values[0], values[1], values[2], values[3]
     for i in range(values.size):
