@@ -263,6 +263,13 @@ def _is_named_number(statement: Any) -> bool:
     )
 
 
+def _is_call(value: Any) -> bool:
+    return isinstance(value, ir.Expr) and value.op == "call"
+
+
+_LOOP_STEPS: Final = ("getiter", "iternext", "pair_first", "pair_second")
+
+
 class _Loop(NamedTuple):
     """A loop over `range`, as far as it is written: its ends, where its number is kept, and what its head found."""
 
@@ -331,36 +338,44 @@ class _Lower(Lower):
         numba makes a range, an iterator and a pair of each number and whether it is one, all of them in memory, and
         looks whether the loop's step is zero: a hundred instructions, where six do the same.
         """
-        if isinstance(value, ir.Var) and value.name in self._loops:
-            self._loops[name] = self._loops[value.name]
-        elif not isinstance(value, ir.Expr):
-            return False
-        elif value.op == "call" and isinstance(self.typeof(name), types.RangeType) and len(value.args) < 3:
-            number = self.typeof(name).dtype
-            ends = [
-                self.context.cast(self.builder, self.loadvar(each.name), self.typeof(each.name), number)
-                for each in value.args
-            ]
-            start = ends[0] if len(ends) > 1 else self.context.get_constant(number, 0)
-            self._loops[name] = _Loop(start, ends[-1], number.signed)
-        elif value.op == "getiter" and value.value.name in self._loops:
-            loop = self._loops[value.value.name]
-            self._loops[name] = loop._replace(place=alloca_once(self.builder, loop.start.type))
-            self.builder.store(loop.start, self._loops[name].place)
-        elif value.op == "iternext" and value.value.name in self._loops:
-            loop = self._loops[value.value.name]
-            number = self.builder.load(loop.place)
-            flags = ("nsw",) if loop.is_signed else ()
-            self.builder.store(self.builder.add(number, number.type(1), flags=flags), loop.place)
-            compare = self.builder.icmp_signed if loop.is_signed else self.builder.icmp_unsigned
-            self._loops[name] = loop._replace(number=number, goes_on=compare("<", number, loop.stop))
-        elif value.op == "pair_first" and value.value.name in self._loops:
-            self.storevar(self._loops[value.value.name].number, name)
-        elif value.op == "pair_second" and value.value.name in self._loops:
-            self.storevar(self._loops[value.value.name].goes_on, name)
+        kind, is_step = self.typeof(name), isinstance(value, ir.Expr) and value.op in _LOOP_STEPS
+        if isinstance(kind, types.RangeType) and _is_call(value) and len(value.args) < 3:
+            loop = self._range(value.args, kind.dtype)
+        elif is_step or isinstance(value, ir.Var):
+            before = self._loops.get(value.value.name if is_step else value.name)
+            if before is None:
+                return False
+            if is_step and value.op.startswith("pair"):
+                self.storevar(before.number if value.op == "pair_first" else before.goes_on, name)
+                return True
+            loop = self._next_step(before, value.op) if is_step else before
         else:
             return False
+        if name not in self._singly_assigned_vars:
+            raise NotImplementedError(
+                f"{name} is one of several ranges: a range has to be looped over where it is made"
+            )
+        self._loops[name] = loop
         return True
+
+    def _range(self, ends: Any, number: Any) -> _Loop:
+        values = [
+            self.context.cast(self.builder, self.loadvar(each.name), self.typeof(each.name), number) for each in ends
+        ]
+        start = values[0] if len(values) > 1 else self.context.get_constant(number, 0)
+        return _Loop(start, values[-1], number.signed)
+
+    def _next_step(self, loop: _Loop, step: str) -> _Loop:
+        """Begin a loop at its first number, or look whether it goes on with the next."""
+        if step == "getiter":
+            place = alloca_once(self.builder, loop.start.type)
+            self.builder.store(loop.start, place)
+            return loop._replace(place=place)
+        number = self.builder.load(loop.place)
+        flags = ("nsw",) if loop.is_signed else ()
+        self.builder.store(self.builder.add(number, number.type(1), flags=flags), loop.place)
+        compare = self.builder.icmp_signed if loop.is_signed else self.builder.icmp_unsigned
+        return loop._replace(number=number, goes_on=compare("<", number, loop.stop))
 
     def create_cpython_wrapper(self, release_gil: bool = False) -> None:
         """Write the way in from Python, which is not worth optimising: it looks at each argument once."""

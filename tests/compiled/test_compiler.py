@@ -157,6 +157,16 @@ def test_loops_begin_below_zero():
     assert compiled.tolist() == expected.tolist()
 
 
+def test_a_range_that_is_chosen_is_refused_and_not_taken_for_another():
+    def chosen(is_short, out):
+        numbers = range(3) if is_short else range(5)
+        for number in numbers:
+            out[number] = 1.0
+
+    with pytest.raises(NotImplementedError, match="looped over where it is made"):
+        kernel(chosen)(True, np.zeros(5))
+
+
 def _exchanges(values, out):
     a, b, c, d = values[0], values[1], values[2], values[3]
     for i in range(values.size):
