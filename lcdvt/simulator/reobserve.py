@@ -224,17 +224,23 @@ def _looked_up(
     seen = {}
     for band, dates in cadence.items():
         own = curves[_nearest_band(source, target, band, curves)]
-        wanted, observed = dates.mjd + moved, own.mjd
-        if math.isfinite(period):
-            apart = np.abs(np.mod(wanted / period, 1.0)[:, None] - np.mod(observed / period, 1.0))
-            apart = np.minimum(apart, 1.0 - apart)
-        else:
-            apart = np.abs(wanted[:, None] - observed)
-        nearest = apart.argmin(axis=1)
+        nearest = _nearest(dates.mjd + moved, own.mjd, period)
         lacking = _true_error(target, dates.err) ** 2 - _true_error(source, own.err[nearest]) ** 2
-        noise = rng.standard_normal(len(wanted)) * np.sqrt(np.maximum(lacking, 0.0))
+        noise = rng.standard_normal(len(lacking)) * np.sqrt(np.maximum(lacking, 0.0))
         seen[band] = _Curve(dates.mjd, own.mag[nearest] + noise, dates.err)
     return seen
+
+
+def _nearest(wanted: NDArray[np.float64], observed: NDArray[np.float64], period: float) -> NDArray[np.intp]:
+    """Return which observed date is nearest to each wanted one: in phase, or in time where there is no period."""
+    if is_folded := math.isfinite(period):
+        wanted, observed = np.mod(wanted / period, 1.0), np.mod(observed / period, 1.0)
+    order = np.argsort(observed, kind="stable")
+    before, after = (observed[order[-1]] - 1.0, observed[order[0]] + 1.0) if is_folded else (-np.inf, np.inf)
+    known = np.concatenate([[before], observed[order], [after]])
+    right = np.searchsorted(known, wanted)
+    is_left = wanted - known[right - 1] <= known[right] - wanted
+    return np.concatenate([order[-1:], order, order[:1]])[np.where(is_left, right - 1, right)]
 
 
 def _true_error(survey: Survey, err: NDArray[np.float64]) -> NDArray[np.float64]:

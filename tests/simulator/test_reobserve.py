@@ -94,6 +94,21 @@ def test_a_star_without_period_keeps_its_order_in_time(two_cadences, tmp_path):
     assert (np.diff(seen["mag"].round()) >= 0).all()
 
 
+@pytest.mark.parametrize("period", [np.nan, 0.7, 50.0])
+@pytest.mark.parametrize("epochs", [1, 2, 200])
+def test_the_nearest_epoch_is_found_without_comparing_all(period, epochs):
+    rng = np.random.default_rng(epochs)
+    observed = 100.0 + np.sort(rng.uniform(0, 90, epochs))
+    wanted = np.concatenate([rng.uniform(80, 210, 500), observed])
+    apart = np.abs(wanted[:, None] - observed)
+    if np.isfinite(period):
+        apart = np.abs(np.mod(wanted / period, 1.0)[:, None] - np.mod(observed / period, 1.0))
+        apart = np.minimum(apart, 1.0 - apart)
+    found = module._nearest(wanted, observed, period)
+    assert apart[np.arange(len(wanted)), found] == pytest.approx(apart.min(axis=1), abs=1e-12)
+    assert (found[500:] == np.arange(epochs)).all()
+
+
 def test_the_noise_is_the_targets_and_a_noisier_source_gets_none(two_cadences, tmp_path):
     lcdvt.reobserve("catalina", "eros1", tmp_path / "seen", data=two_cadences)
     seen = written(tmp_path / "seen").query("object_id == 'step'")
