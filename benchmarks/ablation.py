@@ -4,6 +4,7 @@
     python benchmarks/ablation.py --cells 'eros1→catalina@1%,sdss_s82→ps1_s82@5%' --draws 3 --members 3
 
 Macro F1, mean and standard deviation over the draws; for what is changed, the same of the difference from the default.
+Where EROS-1 is the target, once more on the stars whose label OGLE-III confirms (`ogle_truth.py`).
 
 These are the draws (seeds 100, 101, …) and the stars (ids with an even CRC-32) on which the default was developed, so
 the differences count here, not the heights: `benchmarks/quality.py` has the scores on other draws, and on the other
@@ -21,7 +22,18 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from quality import LABELS, MANY_BANDS, MANY_BANDS_LABELS, OPEN_CLASS, PAIRS, cell_name, ingest_surveys, is_unseen
+from ogle_truth import is_confirmed, ogle_verdicts
+from quality import (
+    LABELLED_BY_EYE,
+    LABELS,
+    MANY_BANDS,
+    MANY_BANDS_LABELS,
+    OPEN_CLASS,
+    PAIRS,
+    cell_name,
+    ingest_surveys,
+    is_unseen,
+)
 from rich.console import Console
 from rich.table import Table
 
@@ -53,6 +65,8 @@ class Variant:
 
     config: DVTConfig
     scaling: ScalingMethod = "rank"
+    with_own: bool = True
+    """Whether the target's own features, which no source has, are looked at."""
 
     @property
     def replicates(self) -> int:
@@ -80,7 +94,9 @@ DEFAULT = "default (taught)"
 VARIANTS = {
     DEFAULT: Variant(TAUGHT),
     "no replicates": _teaching(replicates=0),
-    "doubtful labels left out": _teaching(doubtful_labels="leave-out"),
+    "doubtful labels kept": _teaching(doubtful_labels="keep"),
+    "no own features": Variant(TAUGHT, with_own=False),
+    "no own features, doubtful labels kept": replace(_teaching(doubtful_labels="keep"), with_own=False),
     "two replicates": _teaching(replicates=2),
     "as sure as it is, no temperature": _teaching(softened=False),
     "taught, no eyes": _model(TAUGHT, eyes=None),
@@ -127,8 +143,11 @@ VARIANTS = {
 }
 
 
-def score_draw(folder: Path, work: tuple[str, str, DrawTask]) -> dict[str, float | str]:
-    """Return macro F1 and calibration error on the stars of the development half, from the file if it is there."""
+def score_draw(folder: Path, data: Path, work: tuple[str, str, DrawTask]) -> dict[str, float | str]:
+    """Return macro F1 and calibration error on the stars of the development half, from the file if it is there.
+
+    Where the target is EROS-1, also the macro F1 of stars whose label OGLE-III confirms.
+    """
     name, cell, task = work
     file = folder / f"{draw_identity(task)[:24]}.json"
     if not file.exists():
@@ -136,7 +155,11 @@ def score_draw(folder: Path, work: tuple[str, str, DrawTask]) -> dict[str, float
         ids = task.dataset.object_ids[task.dataset.rows_of(task.target)]
         seen = task.scored & ~np.array([is_unseen(each) for each in ids])
         found = score(task.truth, probability, task.dataset.classes, seen)
-        text = json.dumps({"macro": 100 * found.macro_f1, "calibration_error": found.calibration_error})
+        record = {"macro": 100 * found.macro_f1, "calibration_error": found.calibration_error}
+        if task.dataset.surveys[task.target] == LABELLED_BY_EYE:
+            confirmed = seen & is_confirmed(ogle_verdicts(data / LABELLED_BY_EYE / "labels.csv", ids))
+            record["confirmed"] = 100 * score(task.truth, probability, task.dataset.classes, confirmed).macro_f1
+        text = json.dumps(record)
         write_text(file, text)
     return {"variant": name, "cell": cell, **json.loads(file.read_text(encoding="utf-8"))}
 
@@ -185,16 +208,17 @@ def plan(
             continue
         surveys = [open_survey(name, workspace) for name in (*sources, target)]
         known = [set(survey.objects()["label"].dropna()) - {OPEN_CLASS} for survey in surveys]
-        plain, _ = put_together(surveys, sorted(set.union(*known[:-1]) & known[-1]))
+        classes = sorted(set.union(*known[:-1]) & known[-1])
+        plain = {own: put_together(surveys, classes, with_own=own)[0] for own in (True, False)}
         datasets = {
-            number: thin_light_curves(plain, surveys, number, EVERY_CORE)
-            for number in {variant.replicates for variant in variants.values()}
+            (number, own): thin_light_curves(plain[own], surveys, number, EVERY_CORE)
+            for number, own in {(variant.replicates, variant.with_own) for variant in variants.values()}
         }
         for share in shares:
             for seed in range(FIRST_SEED, FIRST_SEED + arguments.draws):
-                drawn = plain.draw([*[LabelBudget.parse("all")] * len(sources), LabelBudget.parse(share)], seed)
+                drawn = plain[True].draw([*[LabelBudget.parse("all")] * len(sources), LabelBudget.parse(share)], seed)
                 for name, variant in variants.items():
-                    dataset, rows = datasets[variant.replicates], (DVT_ENSEMBLE,)
+                    dataset, rows = datasets[variant.replicates, variant.with_own], (DVT_ENSEMBLE,)
                     task = DrawTask(dataset, drawn, variant.config, arguments.members, rows, seed, variant.scaling)
                     yield name, f"{cell_name(sources, target)}@{share}", task
 
@@ -247,26 +271,34 @@ def main() -> None:
     # the first draw of every table first: what is there of an unfinished run then tells something of each
     work = sorted(plan(workspace, arguments, variants), key=lambda each: each[2].seed)
     results = []
-    for done, result in enumerate(run_batches(partial(score_draw, folder), work, Workers(arguments.jobs)), start=1):
+    scored = run_batches(partial(score_draw, folder, arguments.data), work, Workers(arguments.jobs))
+    for done, result in enumerate(scored, start=1):
         results.append(result)
         said = f"{result['cell']}, {result['variant']}: {result['macro']:.2f}, {result['calibration_error']:.3f}"
+        said += f", confirmed {result['confirmed']:.2f}" if "confirmed" in result else ""
         print(f"{done} of {len(work)} draws: {said}", flush=True)
     cells = list(dict.fromkeys(cell for _, cell, _ in work))
     seeds = f"seeds {FIRST_SEED} to {FIRST_SEED + arguments.draws - 1}"
     settings = f"{seeds}, {arguments.members} members, features {arguments.features}"
     table = Table(title=f"macro F1 (%), development half of real stars, {settings}")
-    for column in ("changed", *cells, "mean", "calibration error"):
+    by_eye = [cell for cell in cells if f"→{LABELLED_BY_EYE}@" in cell]
+    columns = [*cells, "mean", *(f"{cell}, confirmed" for cell in by_eye)]
+    for column in ("changed", *columns, "calibration error"):
         table.add_column(column, justify="left" if column == "changed" else "right")
-    macro = {
-        name: [[each["macro"] for each in results if (each["variant"], each["cell"]) == (name, cell)] for cell in cells]
-        for name in variants
-    }
+
+    def scores_of(name: str, cell: str, part: str) -> list[float]:
+        return [each[part] for each in results if (each["variant"], each["cell"]) == (name, cell)]
+
     summary: dict[str, dict[str, list[float]]] = {}
-    for name, scores in macro.items():
+    for name in variants:  # the default first, with which the others are compared
+        macro = [scores_of(name, cell, "macro") for cell in cells]
+        confirmed = [scores_of(name, cell, "confirmed") for cell in by_eye]
+        shown = dict(zip(columns, [*macro, np.mean(macro, axis=0).tolist(), *confirmed], strict=True))
         error = [result["calibration_error"] for result in results if result["variant"] == name]
-        summary[name] = {**dict(zip(cells, scores, strict=True)), "calibration_error": error}
-        before = [None] * (len(cells) + 1) if name == DEFAULT else [*macro[DEFAULT], np.mean(macro[DEFAULT], axis=0)]
-        table.add_row(name, *map(_cell, [*scores, np.mean(scores, axis=0)], before), f"{np.mean(error):.3f}")
+        summary[name] = {**shown, "calibration_error": error}
+        before = {} if name == DEFAULT else summary[DEFAULT]
+        found = [_cell(shown[column], before.get(column)) for column in columns]
+        table.add_row(name, *found, f"{np.mean(error):.3f}")
     Console(width=200).print(table)
     if arguments.json:
         arguments.json.write_text(json.dumps(summary, indent=1, ensure_ascii=False), encoding="utf-8")

@@ -55,6 +55,8 @@ class Survey:
     """The names that labels of this survey follow besides `classes`: a scheme of `lcdvt.catalogs.crosswalk`."""
     several_ids: bool = field(default=False, compare=False)
     """Whether one star has several ids, as of each band and field: `join_radius` makes one star of them."""
+    one_distance: bool = field(default=False, compare=False)
+    """Whether its stars are about equally far, as in a galaxy or a cluster: then a magnitude tells a luminosity."""
     band_wavelengths: dict[str, float] = field(default_factory=dict, compare=False)
     """Nanometres, as the description gives them; bands with a well-known name need none."""
     toml: str = field(default="", compare=False, repr=False)

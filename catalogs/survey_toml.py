@@ -35,7 +35,8 @@ _TOP_KEYS: Final = {
     **dict.fromkeys(("name", "title", "citation", "archive", "class_scheme"), TEXT),
     **dict.fromkeys(("bands", "class_folders", "know"), TEXTS),
     **dict.fromkeys(("time", "magnitude", "sentinels", "classes", "wavelengths"), TABLE),
-    **{"period_range": NUMBERS, "pairing_days": NUMBER, "clean": "", "formats": "", "several_ids": YES_OR_NO},
+    **{"period_range": NUMBERS, "pairing_days": NUMBER, "clean": "", "formats": ""},
+    **dict.fromkeys(("several_ids", "one_distance"), YES_OR_NO),
 }
 _FORMAT_KEYS: Final = {
     **dict.fromkeys(("name", "type", "separator", "comment", "head", "file_name", "id", "band"), TEXT),
@@ -149,6 +150,7 @@ def survey_from_toml(text: str, where: str) -> Survey:
             class_folders=tuple(table.get("class_folders", ())),
             class_scheme=table.get("class_scheme", ""),
             several_ids=table.get("several_ids", False),
+            one_distance=table.get("one_distance", False),
             toml=text,
         )
     except KeyError as error:

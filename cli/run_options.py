@@ -39,7 +39,7 @@ def transfer_options(
         str | None,
         typer.Option(
             help="Labels of the target that the sources contradict: keep, or leave-out of what DVT learns from; "
-            "default: as the preset says, keep."
+            "default: as the preset says, leave-out."
         ),
     ] = None,
     device: options.Device = "auto",

@@ -29,6 +29,9 @@ class TransferProblem:
     source_replicates, target_replicates
         (replicates, objects, features) of the same objects with fewer epochs: further rows of those that are learned
         from. None where there are none; rows without any value are left out.
+    own
+        (features,): which columns only the target has values in, to be looked at by whoever learns from the target
+        alone; None where there is none.
     """
 
     source_x: NDArray[np.floating]
@@ -38,6 +41,7 @@ class TransferProblem:
     classes: tuple[str, ...]
     source_replicates: NDArray[np.floating] | None = None
     target_replicates: NDArray[np.floating] | None = None
+    own: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         for survey, x, y in (("source", self.source_x, self.source_y), ("target", self.target_x, self.target_y)):
@@ -68,6 +72,25 @@ class TransferProblem:
     def without_replicates(self) -> "TransferProblem":
         """Return the problem with one row for each object, as rivals learn from it."""
         return replace(self, source_replicates=None, target_replicates=None)
+
+    def comparable(self, x: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Return the columns that the target shares with some source, of rows with all of them."""
+        return x if self.own is None else x[..., ~self.own]
+
+    def without_own(self) -> "TransferProblem":
+        """Return the problem as whoever learns from a source sees it: without the columns that only the target has."""
+        if self.own is None:
+            return self
+        again = (self.source_replicates, self.target_replicates)
+        source_again, target_again = (None if each is None else self.comparable(each) for each in again)
+        return replace(
+            self,
+            source_x=self.comparable(self.source_x),
+            target_x=self.comparable(self.target_x),
+            source_replicates=source_again,
+            target_replicates=target_again,
+            own=None,
+        )
 
 
 def _with_replicates(

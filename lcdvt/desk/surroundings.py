@@ -164,7 +164,8 @@ class RunView:
 
     def _scaled(self, features: pd.DataFrame, survey: SurveyStars) -> NDArray[np.float32]:
         described = survey.stored.survey
-        aligned = self.saved.aligned(features, described.bands, described.wavelengths)
+        is_target = survey is self.target
+        aligned = self.saved.aligned(features, described.bands, described.wavelengths, is_target=is_target)
         scaled, _ = self.saved.scaled(aligned, self.surveys.index(survey))
         return scaled
 

@@ -274,7 +274,7 @@ class TeachingConfig:
     target_only_student: bool = True
     target_only_weight: float = 1.0
     replicates: int = 1
-    doubtful_labels: DoubtfulLabels = "keep"
+    doubtful_labels: DoubtfulLabels = "leave-out"
     softened: bool = True
 
     def __post_init__(self) -> None:

@@ -190,8 +190,8 @@ def draw_identity(task: DrawTask) -> str:
     choices = {"members": task.members, "rows": list(task.rows), "seed": task.seed, "device": task.device}
     settings = {"lcdvt": __version__, "scaling": task.scaling, **names, **choices, **to_table(task.config)}
     digest = hashlib.sha256(tomli_w.dumps(settings).encode())
-    replicates = () if dataset.replicates is None else (dataset.replicates,)
-    for array in (dataset.X, dataset.y, dataset.survey, task.drawn, *replicates):
+    beside = [each for each in (dataset.replicates, task.answered) if each is not None]
+    for array in (dataset.X, dataset.y, dataset.survey, task.drawn, *beside):
         digest.update(np.ascontiguousarray(array).tobytes())
     if task.elsewhere is not None:
         digest.update(task.elsewhere.fingerprint.encode())

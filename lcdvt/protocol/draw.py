@@ -74,7 +74,7 @@ def run_draw(task: DrawTask, progress: Progress = silent) -> DrawResult:
     target = surveys[-1]
     problem = transfer_problem(surveys, task.dataset.classes)
     teaching = task.config.teaching
-    believed = believed_labels(problem, teaching, task.seed) if teaching else problem
+    believed = believed_labels(problem, teaching, task.seed, task.target_answered) if teaching else problem
     opinions = first_opinions(believed, teaching or TeachingConfig(), task.seed)
     lesson = teach(believed, teaching, task.seed, opinions) if teaching and task.target > 0 else None
     data, training = train_ensemble(task, surveys, lesson, progress)
@@ -171,6 +171,7 @@ def transfer_problem(surveys: list[SurveyRows], classes: tuple[str, ...], *, fil
         Whether features that a whole source lacks get values; missing, they would tell trees the survey.
     """
     *sources, target = surveys
+    own = np.all([np.isnan(source.x).all(axis=0) for source in sources], axis=0) if sources else np.zeros(0, dtype=bool)
     if fill_gaps:
         sources = _without_telltale_gaps(sources, target)
     rows = [source.x for source in sources]
@@ -183,6 +184,7 @@ def transfer_problem(surveys: list[SurveyRows], classes: tuple[str, ...], *, fil
         classes=classes,
         source_replicates=None if target.replicates is None else np.concatenate([target.replicates[:, :0], *again], 1),
         target_replicates=target.replicates,
+        own=own if own.any() else None,
     )
 
 

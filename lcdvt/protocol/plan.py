@@ -194,6 +194,8 @@ class DrawTask:
         The rows of the dataset that this draw learns from, where others are there for other draws; None for all.
     elsewhere
         The target's stars that the dataset has not; None where it has all.
+    answered
+        The rows of the dataset whose label a person gave who was asked about the star; None for none.
     """
 
     dataset: Dataset
@@ -206,12 +208,19 @@ class DrawTask:
     device: str = "cpu"
     learned: NDArray[np.bool_] | None = field(default=None, repr=False)
     elsewhere: StarsElsewhere | None = field(default=None, repr=False)
+    answered: NDArray[np.bool_] | None = field(default=None, repr=False)
 
     def alone(self) -> "DrawTask":
         """Return the task with the rows that it learns from, as if there were no other draw."""
         if self.learned is None:
             return self
-        return replace(self, dataset=self.dataset.only(self.learned), drawn=self.drawn[self.learned], learned=None)
+        return replace(
+            self,
+            dataset=self.dataset.only(self.learned),
+            drawn=self.drawn[self.learned],
+            answered=None if self.answered is None else self.answered[self.learned],
+            learned=None,
+        )
 
     @property
     def member_seeds(self) -> tuple[int, ...]:
@@ -227,6 +236,11 @@ class DrawTask:
     def truth(self) -> NDArray[np.int64]:
         """True classes of the target's objects, −1 where nobody knows."""
         return self.dataset.y[self.dataset.rows_of(self.target)]
+
+    @property
+    def target_answered(self) -> NDArray[np.bool_] | None:
+        """Which target objects have a label that a person gave who was asked; None for none."""
+        return None if self.answered is None else self.answered[self.dataset.rows_of(self.target)]
 
     @property
     def scored(self) -> NDArray[np.bool_]:

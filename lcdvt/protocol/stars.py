@@ -143,7 +143,7 @@ def _from_sample(
         )
     rows = [np.unique(np.concatenate([one.rows for one in of_survey])) for of_survey in zip(*samples, strict=True)]
     some = [sampled(stored, chosen) for stored, chosen in zip(surveys, rows, strict=True)]
-    dataset = build_dataset(with_answers(aligned_surveys(some), answers), classes=classes)
+    dataset = build_dataset(with_answers(aligned_surveys(some, with_own=True), answers), classes=classes)
     answered = np.concatenate([roll.answered[chosen] for roll, chosen in zip(rolls, rows, strict=True)])
     labelled = rolls[-1].labelled(classes)
     mix = np.bincount(labelled[labelled != UNLABELLED], minlength=len(classes)).tolist()
@@ -251,6 +251,7 @@ def put_together(
     answers: Mapping[str, str] | None = None,
     *,
     target_needs_labels: bool = True,
+    with_own: bool = True,
 ) -> tuple[Dataset, tuple[str, ...]]:
     """Put the surveys together, with the classes wanted or those that both sides have; and what is left out.
 
@@ -264,8 +265,10 @@ def put_together(
         What people said of stars of the target; their word counts, not the catalogue's.
     target_needs_labels
         Whether a target without any label is refused; otherwise it may have all classes of the sources.
+    with_own
+        Whether the target's own features, by which no source can be compared, are the last columns.
     """
-    surveys = with_answers(aligned_surveys(stored), answers or {})
+    surveys = with_answers(aligned_surveys(stored, with_own=with_own), answers or {})
     chosen, left_out = choose_classes(
         [survey.name for survey in surveys],
         [set(survey.labels.dropna()) for survey in surveys],

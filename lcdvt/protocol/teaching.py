@@ -9,6 +9,9 @@ labelled:
    very unlike, what the source says is the weaker advice;
 2. boosting on the labels and on the stars the first round was surest of, once with the source and once without it.
 
+Experts that learn from the target alone look at its own features, too: colour, and magnitude where all stars are
+equally far, which no source can be compared by (`lcdvt.dataset.alignment`).
+
 The classes taught are those of the product of all these experts. What DVT learns from them is one smooth model that
 needs no trees to classify a new star, and whose probabilities are calibrated far better than the experts' are.
 
@@ -110,6 +113,7 @@ def _has_label_of_every_class(problem: TransferProblem) -> bool:
 
 def first_opinions(problem: TransferProblem, config: TeachingConfig, seed: int) -> list[NDArray[np.float64]]:
     """Classify the target by boosting and by a forest, on the labels of both surveys."""
+    problem = problem.without_own()
     chosen = WeightedBothSurveys("boosting")
     weight = chosen.choose_weight(problem, seed)
     settings = replace(WeightedConfig(), target_weights=(weight,))
@@ -146,7 +150,8 @@ def _second_round(
     """Classify the target by boosting that learns from the guesses too, with the source and without it."""
     experts = []
     for with_source in (True, False) if config.target_only_student else (True,):
-        models = fit_students(problem, guessed, range(seed, seed + config.students), with_source=with_source)
+        seen = problem.without_own() if with_source else problem
+        models = fit_students(seen, guessed, range(seed, seed + config.students), with_source=with_source)
         with one_thread():
-            experts.append(np.mean([model(problem.target_x) for model in models], axis=0))
+            experts.append(np.mean([model(seen.target_x) for model in models], axis=0))
     return experts

@@ -97,8 +97,8 @@ def transfer(
         not grow with the survey.
     doubtful_labels
         What DVT and its teachers make of drawn labels that the sources contradict: "keep" learns from them like all
-        others, to "leave-out" these stars are unlabelled; None as the preset says (keep). Leave them out where the
-        sources' labels are better than the target's, and never people's answers, who know better.
+        others, to "leave-out" these stars are unlabelled; None as the preset says (leave-out). Keep them where you know
+        that they are right. What people answered (labels_from) is always believed.
     scaling
         How features are brought to one scale.
     device
@@ -253,6 +253,8 @@ def plan_transfer(
 
     dataset = thin_light_curves(dataset, surveys, replicates, workers, tell, stars.replicated)
     tasks = draw_tasks(dataset, stars.drawn, options, known_rows)
+    if answered.any():
+        tasks = tuple(replace(task, answered=answered) for task in tasks)
     if stars.learned is not None:
         tasks = tuple(
             replace(task, learned=learned, elsewhere=stars.elsewhere)

@@ -11,7 +11,15 @@ import lcdvt
 from lcdvt.baselines.problem import TransferProblem
 from lcdvt.dvt.config import TeachingConfig
 from lcdvt.errors import SettingsError
-from lcdvt.protocol.doubtful import MOST_CONTRADICTED, believed_labels, contradicted_share, doubtful_labels
+from lcdvt.protocol.doubtful import (
+    MOST_CHANGED,
+    MOST_CONTRADICTED,
+    _opinion_of_sources,
+    believed_labels,
+    changed_share,
+    contradicted_share,
+    doubtful_labels,
+)
 from lcdvt.protocol.plan import TransferOptions
 from lcdvt.protocol.teaching import teach
 from lcdvt.results.draw_record import read_draws
@@ -48,6 +56,16 @@ def test_sources_that_do_not_know_the_target_doubt_nothing():
     assert not doubtful_labels(replace(problem, source_y=source_y), seed=0).any()
 
 
+def test_sources_that_the_drawn_labels_teach_better_doubt_nothing(monkeypatch):
+    problem, _ = with_wrong_label()
+    moved = replace(problem, source_x=problem.source_x + 2)
+    nearby, far = (changed_share(each, _opinion_of_sources(each, 0), seed=0) for each in (problem, moved))
+    assert nearby < MOST_CHANGED <= far
+    assert not doubtful_labels(moved, seed=0).any()
+    monkeypatch.setattr("lcdvt.protocol.doubtful.MOST_CHANGED", 1.0)
+    assert doubtful_labels(moved, seed=0).any()
+
+
 def test_sources_whose_own_labels_contradict_each_other_doubt_nothing(monkeypatch):
     problem, star = with_wrong_label()
     generator = np.random.default_rng(0)
@@ -72,6 +90,27 @@ def test_of_many_labels_some_are_judged_and_nothing_of_the_target(monkeypatch):
     )
     assert contradicted_share(problem, seed=0) == 0
     assert judged == [100]
+
+
+def test_what_a_person_answered_is_believed():
+    problem, star = with_wrong_label()
+    leave_out = TeachingConfig(doubtful_labels="leave-out")
+    answered = np.zeros(len(problem.target_y), dtype=bool)
+    assert believed_labels(problem, leave_out, 0, answered).target_y[star] == -1
+    answered[star] = True
+    assert believed_labels(problem, leave_out, 0, answered) is problem
+
+
+def test_doubt_does_not_look_at_what_only_the_target_has():
+    problem, _ = with_wrong_label()
+    colour = np.random.default_rng(0).normal(size=(len(problem.target_y), 1))
+    wider = replace(
+        problem,
+        source_x=np.hstack([problem.source_x, np.full((len(problem.source_y), 1), np.nan)]),
+        target_x=np.hstack([problem.target_x, colour]),
+        own=np.arange(problem.target_x.shape[1] + 1) == problem.target_x.shape[1],
+    )
+    assert np.array_equal(doubtful_labels(wider, seed=0), doubtful_labels(problem, seed=0))
 
 
 def test_a_class_that_no_source_knows_is_not_doubted():
@@ -106,8 +145,8 @@ def test_a_doubted_star_is_taught_what_the_trees_say():
 
 
 def test_the_option_reaches_the_teachers_and_a_wrong_one_is_refused():
-    assert TransferOptions().config.teaching.doubtful_labels == "keep"
-    assert TransferOptions(doubtful_labels="leave-out").config.teaching.doubtful_labels == "leave-out"
+    assert TransferOptions().config.teaching.doubtful_labels == "leave-out"
+    assert TransferOptions(doubtful_labels="keep").config.teaching.doubtful_labels == "keep"
     assert TransferOptions(doubtful_labels="keep", replicates=2).config.teaching.replicates == 2
     with pytest.raises(SettingsError, match="doubtful_labels=drop: choose from keep, leave-out"):
         _ = TransferOptions(doubtful_labels="drop").config
@@ -127,11 +166,11 @@ def test_the_table_says_how_many_labels_were_doubted_and_the_draw_names_their_st
     objects[["object_id", "label"]].to_csv(tmp_path / "wrong.csv", index=False)
     lcdvt.ingest(two_surveys.parent / "new", name="new", catalog=tmp_path / "wrong.csv", data=data, jobs=1)
     quick = {"members": 1, "repeats": 1, "steps": 5, "rows": ["forest-source"], "replicates": 0, "jobs": 1}
-    run = lcdvt.transfer("old", "new", "60%", data=data, doubtful_labels="leave-out", **quick)
+    run = lcdvt.transfer("old", "new", "60%", data=data, **quick)
     (draw,) = read_draws(run.folder)
     assert star in draw.doubted
     said = f"Contradicted by the sources: {len(draw.doubted)} of these labels (by draw)."
     assert any(note.startswith(said) for note in run.table().notes)
-    kept = lcdvt.transfer("old", "new", "60%", data=data, name="kept", **quick)
+    kept = lcdvt.transfer("old", "new", "60%", data=data, name="kept", doubtful_labels="keep", **quick)
     assert read_draws(kept.folder)[0].doubted == ()
     assert not any(note.startswith("Contradicted") for note in kept.table().notes)

@@ -19,8 +19,7 @@ from lcdvt.protocol.novelty import other_score
 from lcdvt.protocol.plan import DrawTask, TransferOptions
 from lcdvt.protocol.teaching import first_opinions, teach
 
-# leaving out doubtful labels is no default, and must look at no hidden label either
-QUICK_TEACHING = TeachingConfig(students=1, doubtful_labels="leave-out")
+QUICK_TEACHING = TeachingConfig(students=1)
 
 
 def dataset_of(problem, truth) -> Dataset:
@@ -46,6 +45,21 @@ def taught_task(problem, truth, rows) -> DrawTask:
     config = replace(config, training=replace(config.training, steps=30))
     drawn = np.concatenate([problem.source_y, problem.target_y]).astype(np.int64)
     return DrawTask(dataset_of(problem, truth), drawn, config, 2, rows, seed=5)
+
+
+def with_own_feature(task: DrawTask) -> DrawTask:
+    """Return the task with one more feature, which tells the target's classes and which no source has."""
+    dataset = task.dataset
+    of_target = dataset.rows_of(task.target)
+    numbers = np.random.default_rng(2).normal(scale=0.1, size=len(of_target)) + np.arange(len(of_target)) % 7
+    own = np.where(of_target, numbers, np.nan)[:, None]
+    wider = replace(
+        dataset,
+        X=np.hstack([dataset.X, own]),
+        features=(*dataset.features, "colour"),
+        replicates=None if dataset.replicates is None else np.concatenate([dataset.replicates, own[None]], axis=2),
+    )
+    return replace(task, dataset=wider)
 
 
 def consistent(task: DrawTask) -> DrawTask:
@@ -202,6 +216,51 @@ def test_doubtful_labels_are_left_out_for_dvt_alone():
     assert not np.array_equal(left_out.probability, kept.probability)
 
 
+def test_who_learns_from_a_source_does_not_look_at_what_only_the_target_has():
+    problem, truth = shifted(labels_per_class=8, missing=0.0, source_objects=400)
+    rivals = tuple(name for name, row in ROWS.items() if not row.is_upper_bound)
+    plain = taught_task(problem, truth, (*rivals, DVT_ENSEMBLE))
+    before, after = run_draw(plain), run_draw(with_own_feature(plain))
+    for name in rivals:
+        same = np.array_equal(before.probabilities[name], after.probabilities[name])
+        assert same is not ROWS[name].from_target_alone, name
+    assert not np.array_equal(before.probability, after.probability)
+    assert after.training.model.widths == (problem.source_x.shape[1] + 1,) * 2
+
+
+def test_the_experts_of_the_target_alone_look_at_its_own_features():
+    problem, truth = shifted(labels_per_class=8, missing=0.0, source_objects=400)
+    classes = len(problem.classes)
+    own = np.eye(classes)[truth]  # which tells the class
+    wider = replace(
+        problem,
+        source_x=np.hstack([problem.source_x, np.full((len(problem.source_y), classes), np.nan)]),
+        target_x=np.hstack([problem.target_x, own]),
+        own=np.arange(problem.target_x.shape[1] + classes) >= problem.target_x.shape[1],
+    )
+    before, after = teach(problem, QUICK_TEACHING, seed=0), teach(wider, QUICK_TEACHING, seed=0)
+    for first in range(2):  # boosting and the forest on both surveys
+        assert np.array_equal(before.experts[first], after.experts[first])
+    wrong = [np.mean(lesson.classes != truth) for lesson in (before, after)]
+    assert wrong[1] < wrong[0]
+    both = wider.without_own()
+    assert both.own is None
+    np.testing.assert_array_equal(both.target_x, problem.target_x)
+    np.testing.assert_array_equal(both.source_x, problem.source_x)
+
+
+def test_what_no_source_has_is_the_targets_own():
+    x = np.random.default_rng(0).normal(size=(20, 3))
+    y = np.zeros(20, dtype=int)
+    lacking, target = x.copy(), SurveyRows("c", x, y)
+    lacking[:, 2] = np.nan
+    rows = [SurveyRows("a", lacking, y), SurveyRows("b", lacking, y), target]
+    assert transfer_problem(rows, ("A", "B")).own.tolist() == [False, False, True]
+    rows[1] = replace(rows[1], x=np.where(np.arange(20)[:, None] == 3, x, lacking))
+    assert transfer_problem(rows, ("A", "B")).own is None, "one source has it of some star"
+    assert transfer_problem([target], ("A", "B")).own is None
+
+
 def test_labels_outside_the_draw_change_no_probability():
     problem, truth = with_wrong_label()
     assert doubtful_labels(problem, seed=5).any(), "a drawn label is doubted, and that is covered too"
@@ -210,8 +269,8 @@ def test_labels_outside_the_draw_change_no_probability():
     permuted = truth.copy()
     permuted[hidden] = np.random.default_rng(0).permutation(truth[hidden])
     assert (permuted != truth).any()
-    honest = run_draw(consistent(taught_task(problem, truth, rows)))
-    other = run_draw(consistent(taught_task(problem, permuted, rows)))
+    honest = run_draw(with_own_feature(consistent(taught_task(problem, truth, rows))))
+    other = run_draw(with_own_feature(consistent(taught_task(problem, permuted, rows))))
     assert honest.training.history_table()["consistency"].gt(0).all(), "replicates reach DVT, and that is covered too"
     for row in rows:
         assert np.array_equal(honest.probabilities[row], other.probabilities[row]), row
