@@ -18,6 +18,7 @@ def facts(survey: Survey) -> Facts:
         ("who says so", survey.time.source or "(not given)"),
         ("stored dates", survey.time.stored),
         ("magnitudes", survey.magnitudes_in_words),
+        *([("distance", "about the same for all stars: a magnitude tells a class")] if survey.one_distance else ()),
         ("no value", f"magnitude {_values(survey.mag_sentinels)}, error {_values(survey.err_sentinels)}"),
         ("periods searched", f"{survey.period_range[0]:g} to {survey.period_range[1]:g} days"),
         ("cleaning", clean),

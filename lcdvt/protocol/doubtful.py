@@ -11,11 +11,11 @@ grown out learn a label by heart whatever its weight.
    contradicts it if another class is more probable.
 
 Where the sources err, doubt would do harm. So nothing is doubted between surveys that are very unlike, where the
-sources disagree with more of the drawn labels than a catalogue is likely to have wrong, or where the drawn labels change
-the class of many of the target's other stars; nor by sources whose own labels
-contradict each other, as EROS-1's do, which were given by eye; nor a class of which doubt would leave no
-label. And what people have answered when they were asked about a star (`lcdvt label`) is believed: they have looked at
-the light curve, and were asked because the model was in doubt.
+sources disagree with more of the drawn labels than a catalogue is likely to have wrong, or where the drawn labels
+change the class of many of the target's other stars; nor by sources whose own labels contradict each other, as
+EROS-1's do, which were given by eye; nor a class of which doubt would leave no label. And what people have answered
+when they were asked about a star (`lcdvt label`) is believed: they have looked at the light curve, and were asked
+because the model was in doubt.
 """
 
 from dataclasses import replace
