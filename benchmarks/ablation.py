@@ -150,13 +150,14 @@ def score_draw(folder: Path, data: Path, work: tuple[str, str, DrawTask]) -> dic
     """
     name, cell, task = work
     file = folder / f"{draw_identity(task)[:24]}.json"
-    if not file.exists():
+    is_by_eye = task.dataset.surveys[task.target] == LABELLED_BY_EYE
+    if not file.exists() or (is_by_eye and "confirmed" not in json.loads(file.read_text(encoding="utf-8"))):
         probability = _ensemble_says(task, folder / "lessons")
         ids = task.dataset.object_ids[task.dataset.rows_of(task.target)]
         seen = task.scored & ~np.array([is_unseen(each) for each in ids])
         found = score(task.truth, probability, task.dataset.classes, seen)
         record = {"macro": 100 * found.macro_f1, "calibration_error": found.calibration_error}
-        if task.dataset.surveys[task.target] == LABELLED_BY_EYE:
+        if is_by_eye:
             confirmed = seen & is_confirmed(ogle_verdicts(data / LABELLED_BY_EYE / "labels.csv", ids))
             record["confirmed"] = 100 * score(task.truth, probability, task.dataset.classes, confirmed).macro_f1
         text = json.dumps(record)
@@ -209,16 +210,18 @@ def plan(
         surveys = [open_survey(name, workspace) for name in (*sources, target)]
         known = [set(survey.objects()["label"].dropna()) - {OPEN_CLASS} for survey in surveys]
         classes = sorted(set.union(*known[:-1]) & known[-1])
-        plain = {own: put_together(surveys, classes, with_own=own)[0] for own in (True, False)}
+        plain, _ = put_together(surveys, classes)
         datasets = {
-            (number, own): thin_light_curves(plain[own], surveys, number, EVERY_CORE)
-            for number, own in {(variant.replicates, variant.with_own) for variant in variants.values()}
+            number: thin_light_curves(plain, surveys, number, EVERY_CORE)
+            for number in {variant.replicates for variant in variants.values()}
         }
         for share in shares:
             for seed in range(FIRST_SEED, FIRST_SEED + arguments.draws):
-                drawn = plain[True].draw([*[LabelBudget.parse("all")] * len(sources), LabelBudget.parse(share)], seed)
+                drawn = plain.draw([*[LabelBudget.parse("all")] * len(sources), LabelBudget.parse(share)], seed)
                 for name, variant in variants.items():
-                    dataset, rows = datasets[variant.replicates, variant.with_own], (DVT_ENSEMBLE,)
+                    dataset, rows = datasets[variant.replicates], (DVT_ENSEMBLE,)
+                    if not variant.with_own:
+                        dataset = replace(dataset, target_own=None)
                     task = DrawTask(dataset, drawn, variant.config, arguments.members, rows, seed, variant.scaling)
                     yield name, f"{cell_name(sources, target)}@{share}", task
 

@@ -169,7 +169,7 @@ def score_other(work: tuple[str, np.ndarray, DrawTask]) -> tuple[str, float]:
     problem = transfer_problem(surveys, task.dataset.classes)
     teaching = task.config.teaching or TeachingConfig()
     opinions = first_opinions(believed_labels(problem, teaching, task.seed), teaching, task.seed)
-    return cell, area_under_roc(task, is_open, other_score(problem.without_replicates(), opinions, task.seed))
+    return cell, area_under_roc(task, is_open, other_score(problem.without_replicates(), opinions, task.seed).score)
 
 
 def print_other(console: Console, auroc: dict[str, list[float]]) -> None:

@@ -77,6 +77,9 @@ class DVTClassifier(ClassifierMixin, BaseEstimator):
         The domains, sources first; the target, if there is one, last.
     scaler_, training_
         What was fitted: the features' scale, and the trained members with their history and cycle consistency.
+    doubted_
+        (rows,): which labels of the target were not learned from, because the sources contradict them
+        (`lcdvt.protocol.doubtful`). A `DVTConfig` whose `teaching.doubtful_labels` is "keep" learns from all.
     """
 
     def __init__(
@@ -158,9 +161,11 @@ class DVTClassifier(ClassifierMixin, BaseEstimator):
         names = tuple(str(name) for name in classes)
         first = int(check_random_state(self.random_state).randint(LARGEST_SEED))
         config = self._config(len(domains), len(classes))
-        lesson = None
+        lesson, doubted = None, np.zeros(len(X), dtype=bool)
         if config.teaching and len(rows) > 1:
-            problem = believed_labels(transfer_problem(rows, names), config.teaching, first)
+            given = transfer_problem(rows, names)
+            problem = believed_labels(given, config.teaching, first)
+            doubted[survey == len(domains) - 1] = problem.target_y != given.target_y
             lesson = teach(problem, config.teaching, first)
             rows[-1] = replace(rows[-1], y=lesson.classes)
         data = TrainingData.from_surveys(rows, names, self.members, resolve_device(self.device))
@@ -170,6 +175,7 @@ class DVTClassifier(ClassifierMixin, BaseEstimator):
         # in double precision a row's probabilities do not depend on the rows beside it
         training.model.cpu().double()
         self.training_, self.classes_, self.domains_, self.scaler_ = training, classes, domains, scaler
+        self.doubted_ = doubted
 
     def _config(self, domains: int, classes: int) -> DVTConfig:
         config = named_preset(self.preset) if isinstance(self.preset, str) else self.preset

@@ -29,9 +29,8 @@ class TransferProblem:
     source_replicates, target_replicates
         (replicates, objects, features) of the same objects with fewer epochs: further rows of those that are learned
         from. None where there are none; rows without any value are left out.
-    own
-        (features,): which columns only the target has values in, to be looked at by whoever learns from the target
-        alone; None where there is none.
+    target_own
+        (target objects, features) that no source can be compared by; None where there are none.
     """
 
     source_x: NDArray[np.floating]
@@ -41,7 +40,7 @@ class TransferProblem:
     classes: tuple[str, ...]
     source_replicates: NDArray[np.floating] | None = None
     target_replicates: NDArray[np.floating] | None = None
-    own: NDArray[np.bool_] | None = None
+    target_own: NDArray[np.floating] | None = None
 
     def __post_init__(self) -> None:
         for survey, x, y in (("source", self.source_x, self.source_y), ("target", self.target_x, self.target_y)):
@@ -73,23 +72,25 @@ class TransferProblem:
         """Return the problem with one row for each object, as rivals learn from it."""
         return replace(self, source_replicates=None, target_replicates=None)
 
-    def comparable(self, x: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Return the columns that the target shares with some source, of rows with all of them."""
-        return x if self.own is None else x[..., ~self.own]
+    def target_alone(self) -> "TransferProblem":
+        """Return the problem without the sources, and with the features that only the target can be compared by.
 
-    def without_own(self) -> "TransferProblem":
-        """Return the problem as whoever learns from a source sees it: without the columns that only the target has."""
-        if self.own is None:
-            return self
-        again = (self.source_replicates, self.target_replicates)
-        source_again, target_again = (None if each is None else self.comparable(each) for each in again)
+        A thinned light curve has its star's: a mean of hundreds of epochs hardly changes.
+        """
+        own = self.target_x[:, :0] if self.target_own is None else self.target_own
+        again = self.target_replicates
+        if again is not None:
+            made = ~np.isnan(again).all(axis=-1, keepdims=True)
+            again = np.concatenate([again, np.where(made, own, np.nan)], axis=-1)
+        target_x = np.concatenate([self.target_x, own], axis=1)
         return replace(
             self,
-            source_x=self.comparable(self.source_x),
-            target_x=self.comparable(self.target_x),
-            source_replicates=source_again,
-            target_replicates=target_again,
-            own=None,
+            source_x=target_x[:0],
+            source_y=self.source_y[:0],
+            target_x=target_x,
+            source_replicates=None if again is None else again[:, :0],
+            target_replicates=again,
+            target_own=None,
         )
 
 

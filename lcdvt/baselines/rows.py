@@ -39,8 +39,6 @@ class Row:
         Makes an unfitted one.
     uses_replicates
         Whether it learns from thinned light curves, too, as DVT's teachers do; the others see each object once.
-    from_target_alone
-        Whether it learns from the target alone, and so may look at features that no source has.
     """
 
     training: str
@@ -48,17 +46,12 @@ class Row:
     is_upper_bound: bool
     factory: Callable[[], Baseline] | Callable[[], UpperBound]
     uses_replicates: bool = False
-    from_target_alone: bool = False
 
 
 ROWS: dict[str, Row] = {
-    "forest-upper-bound": Row(
-        "Supervised upper bound", "Random forest", True, ForestUpperBound, from_target_alone=True
-    ),
+    "forest-upper-bound": Row("Supervised upper bound", "Random forest", True, ForestUpperBound),
     "gmm-transfer": Row("Transfer, no target labels", "GMM based", False, MixtureTransfer),
-    "forest-target": Row(
-        "Target labels", "Random forest", False, lambda: ForestOnOneSurvey("target"), from_target_alone=True
-    ),
+    "forest-target": Row("Target labels", "Random forest", False, lambda: ForestOnOneSurvey("target")),
     "forest-source": Row("Source", "Random forest", False, lambda: ForestOnOneSurvey("source")),
     "boosting-both": Row(
         "Source + weighted target labels", "Gradient boosting", False, lambda: WeightedBothSurveys("boosting")
@@ -72,10 +65,8 @@ ROWS: dict[str, Row] = {
     "forest-both": Row(
         "Source + weighted target labels", "Random forest", False, lambda: WeightedBothSurveys("forest")
     ),
-    "svm-target": Row("Target labels", "SVM", False, SVMOnTarget, from_target_alone=True),
-    "label-spreading": Row(
-        "Semi-supervised, target only", "Label spreading", False, LabelSpreading, from_target_alone=True
-    ),
+    "svm-target": Row("Target labels", "SVM", False, SVMOnTarget),
+    "label-spreading": Row("Semi-supervised, target only", "Label spreading", False, LabelSpreading),
     "coral-forest": Row("Source, no target labels", "CORAL + random forest", False, CoralForest),
 }
 
@@ -104,8 +95,7 @@ def fit_row(name: str, problem: TransferProblem, seed: int, target_truth: NDArra
     name
         A key of `ROWS`.
     problem
-        The label draw, with replicates and with features that only the target has, if there are any; a row that does
-        not use them is not given them.
+        The label draw, with replicates if there are any; a row that does not use them is not given them.
     seed
         The random seed of the baseline.
     target_truth
@@ -115,19 +105,12 @@ def fit_row(name: str, problem: TransferProblem, seed: int, target_truth: NDArra
         raise DatasetError(f"there is no row {name}: choose from {', '.join(ROWS)}.")
     if not ROWS[name].uses_replicates:
         problem = problem.without_replicates()
-    whole = problem
-    if not ROWS[name].from_target_alone:
-        problem = problem.without_own()
     model = ROWS[name].factory()
-
-    def ask(x: NDArray[np.floating]) -> NDArray[np.float64]:
-        return model.predict_proba(x if problem is whole else whole.comparable(x))
-
     if ROWS[name].is_upper_bound:
         held_out = model.cross_validated_proba(problem, target_truth, seed)  # type: ignore[union-attr]
-        return FittedRow(held_out, ask)
+        return FittedRow(held_out, model.predict_proba)
     model.fit(problem, seed)  # type: ignore[union-attr]
-    return FittedRow(model.predict_proba(problem.target_x), ask)
+    return FittedRow(model.predict_proba(problem.target_x), model.predict_proba)
 
 
 def predict_target(

@@ -8,19 +8,19 @@ F1 beside the blue ones. Where a survey's wavelengths are not known, bands are m
 as many as every survey has.
 
 Every feature that the target and any of the sources have is used; where another survey lacks it, its stars have no
-value there.
+value there. What the target alone has could only be learned from its handful of labels, and costs half a point.
+Features that depend on the zero point of the magnitudes tell where a star was observed rather than what it is, and are
+left out.
 
-Features that depend on the zero point of the magnitudes tell where a star was observed rather than what it is, and no
-two surveys are compared by them. But within the target they may tell the class: a red giant is red, and where all
-stars are about equally far, a Cepheid is brighter than an RR Lyrae star of whatever period. These are the target's
-*own* features, the last columns, which no source has: its colour, and its mean magnitudes where the survey's
-description says `one_distance`. (Elsewhere a magnitude tells how the stars were chosen.) Whoever learns from a source
-does not look at them.
+But within the target they may tell the class: a red giant is red, and where all stars are about equally far, a Cepheid
+is brighter than an RR Lyrae star. `own_features` are the target's colour, and its mean magnitudes where the survey's
+description says `one_distance`; elsewhere a magnitude tells how the stars were chosen. They are kept apart, for whoever
+learns from the target alone.
 """
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -28,7 +28,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lcdvt.catalogs.survey import Survey
 from lcdvt.dataset.dataset import Dataset, SurveyData
 from lcdvt.errors import DatasetError
 from lcdvt.features.config import band_column
@@ -41,8 +40,6 @@ DEPENDS_ON_ZERO_POINT: Final = frozenset(
 )
 OWN_COLOUR: Final = "Color"
 OWN_BRIGHTNESS: Final = "Mean"
-OWN_FEATURES: Final = (OWN_COLOUR, OWN_BRIGHTNESS)
-"""What a target may show of itself."""
 # Bands are the same question if their wavelengths differ by less than this, in natural logarithm.
 WAVELENGTH_TOLERANCE: Final = 0.3
 # Of a feature that fewer of the target's stars have, too little can be learned.
@@ -103,11 +100,7 @@ def places_of(features: Sequence[str]) -> tuple[str, ...]:
 
 
 def align_features(
-    features: pd.DataFrame,
-    bands: tuple[str, ...],
-    places: Mapping[str, str] | int,
-    pair: Sequence[str] = (),
-    own: Collection[str] = (),
+    features: pd.DataFrame, bands: tuple[str, ...], places: Mapping[str, str] | int, pair: Sequence[str] = ()
 ) -> pd.DataFrame:
     """Rename band columns by the place their band takes, and keep what can be compared.
 
@@ -121,64 +114,34 @@ def align_features(
         The place of each band that has one; or a number, to take that many bands by their order.
     pair
         The two places that the target's two-band features compare; features of another pair are left out.
-    own
-        Features that depend on the zero point and are kept all the same, as the last columns.
     """
     if isinstance(places, int):
         places = {band: str(number) for number, band in enumerate(bands[:places], 1)}
     own_pair = tuple(places.get(band, "") for band in bands[:TWO_BANDS])
     has_pair = len(own_pair) == TWO_BANDS and all(own_pair) and (not pair or own_pair == tuple(pair))
     renamed = {OBJECT_ID: OBJECT_ID}
-    compared = [name for name in FEATURES if name not in DEPENDS_ON_ZERO_POINT]
-    for name in (*compared, *own):
-        spec = FEATURES[name]
+    for name, spec in FEATURES.items():
+        if name in DEPENDS_ON_ZERO_POINT:
+            continue
         if spec.bands_needed == SINGLE_BAND:
             renamed |= {band_column(name, band): f"{name}_{place}" for band, place in places.items()}
-        elif spec.bands_needed != TWO_BANDS or has_pair or name in own:
+        elif spec.bands_needed != TWO_BANDS or has_pair:
             renamed[name] = name
     kept = [column for column in features.columns if column in renamed]
-    aligned = features[kept].rename(columns=renamed)
-    return aligned[sorted(aligned.columns, key=is_own)]  # sorting keeps the order of all others
+    return features[kept].rename(columns=renamed)
 
 
-def is_own(feature: str) -> bool:
-    """Say whether a column is one that only its own survey can be compared by, as `align_features` names it.
-
-    Examples
-    --------
-    >>> is_own("Mean_450nm"), is_own("Color"), is_own("Std_450nm"), is_own("Period")
-    (True, True, False, False)
-    """
-    name = feature if feature in FEATURES else _PLACE.sub("", feature)
-    return name in DEPENDS_ON_ZERO_POINT
-
-
-def own_features(survey: Survey) -> tuple[str, ...]:
-    """Return which features tell a class within a survey, although no other survey can be compared by them."""
-    return OWN_FEATURES if survey.one_distance else (OWN_COLOUR,)
-
-
-def aligned_surveys(surveys: Sequence[StoredSurvey], *, with_own: bool = False) -> list[SurveyData]:
-    """Return the surveys' features under common names, with their labels; source first, target last.
-
-    Parameters
-    ----------
-    surveys
-        Sources first, target last.
-    with_own
-        Whether the target's own features are added as the last columns, without a value for any source.
-    """
+def aligned_surveys(surveys: Sequence[StoredSurvey]) -> list[SurveyData]:
+    """Return the surveys' features under common names, with their labels; source first, target last."""
     names, places = _places(surveys)
     tables = [
-        align_features(stored.features(), stored.survey.bands, place, names[:TWO_BANDS], own)
-        for stored, place, own in zip(surveys, places, _own_of_each(surveys, with_own=with_own), strict=True)
+        align_features(stored.features(), stored.survey.bands, place, names[:TWO_BANDS])
+        for stored, place in zip(surveys, places, strict=True)
     ]
     target = tables[-1]
     usable = [
         column for column in target.columns if column == OBJECT_ID or target[column].notna().mean() >= SMALLEST_SHARE
     ]
-    own = [column for column in usable if is_own(column)]
-    usable = [column for column in usable if column not in own]
     if len(tables) > 1:
         usable = [
             column
@@ -192,9 +155,29 @@ def aligned_surveys(surveys: Sequence[StoredSurvey], *, with_own: bool = False) 
         )
     labels = [stored.objects().set_index(OBJECT_ID)[LABEL] for stored in surveys]
     return [
-        SurveyData(stored.name, table.reindex(columns=[*usable, *own]), label)
+        SurveyData(stored.name, table.reindex(columns=usable), label)
         for stored, table, label in zip(surveys, tables, labels, strict=True)
     ]
+
+
+def own_features(target: StoredSurvey, object_ids: NDArray[np.object_]) -> NDArray[np.float64] | None:
+    """Return (objects, features) of what tells classes within a survey alone; None where there is nothing.
+
+    Parameters
+    ----------
+    target
+        The survey.
+    object_ids
+        Of which objects, in this order.
+    """
+    described, features = target.survey, target.features().set_index(OBJECT_ID)
+    wanted = [OWN_COLOUR]
+    if described.one_distance:
+        wanted += [band_column(OWN_BRIGHTNESS, band) for band in described.bands]
+    found = features.reindex(index=object_ids, columns=wanted).to_numpy(dtype=np.float64, na_value=np.nan)
+    values = np.where(np.isfinite(found), found, np.nan)
+    values = values[:, np.mean(~np.isnan(values), axis=0) >= SMALLEST_SHARE]
+    return values if values.shape[1] else None
 
 
 def with_replicates(
@@ -240,16 +223,10 @@ def aligned_values(
         The common names.
     """
     names, places = _places(surveys)
-    own = _own_of_each(surveys, with_own=any(map(is_own, features)))[survey]
-    aligned = align_features(table, surveys[survey].survey.bands, places[survey], names[:TWO_BANDS], own)
+    aligned = align_features(table, surveys[survey].survey.bands, places[survey], names[:TWO_BANDS])
     wanted = aligned.set_index(OBJECT_ID).reindex(index=object_ids, columns=list(features))
     values: NDArray[np.float64] = wanted.to_numpy(dtype=np.float64, na_value=np.nan)
     return np.where(np.isfinite(values), values, np.nan)
-
-
-def _own_of_each(surveys: Sequence[StoredSurvey], *, with_own: bool) -> list[tuple[str, ...]]:
-    """Return the own features that each survey shows: those of the target, and none of the sources."""
-    return [*[()] * (len(surveys) - 1), own_features(surveys[-1].survey) if with_own else ()]
 
 
 def _places(surveys: Sequence[StoredSurvey]) -> tuple[tuple[str, ...], list[dict[str, str]]]:

@@ -58,12 +58,16 @@ class SurveyRows:
     replicates
         (replicates, objects, features) of the same objects with fewer epochs, scaled like `x`; None where there are
         none. A row without any value is a replicate that was not made.
+    own
+        (objects, features) that compare these objects with each other and with no other survey's, not scaled; None
+        where there are none.
     """
 
     name: str
     x: NDArray[np.floating]
     y: NDArray[np.integer]
     replicates: NDArray[np.floating] | None = None
+    own: NDArray[np.floating] | None = None
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,9 @@ class Dataset:
         Names of the columns, of the class numbers and of the survey numbers.
     replicates
         (replicates, objects, features) of the same objects with fewer epochs; None where none were made.
+    target_own
+        (objects of the last survey, features) by which they are compared with each other and with no other survey's;
+        None where there are none.
     """
 
     X: NDArray[np.float64]
@@ -94,6 +101,7 @@ class Dataset:
     classes: tuple[str, ...]
     surveys: tuple[str, ...]
     replicates: NDArray[np.float64] | None = None
+    target_own: NDArray[np.float64] | None = None
 
     @property
     def missing(self) -> NDArray[np.bool_]:
@@ -113,7 +121,13 @@ class Dataset:
             survey=self.survey[rows],
             object_ids=self.object_ids[rows],
             replicates=None if self.replicates is None else self.replicates[:, rows],
+            target_own=None if self.target_own is None else self.target_own[rows[self.rows_of(self.last)]],
         )
+
+    @property
+    def last(self) -> int:
+        """The number of the survey that is classified."""
+        return len(self.surveys) - 1
 
     def class_counts(self) -> pd.DataFrame:
         """Return the number of labelled objects per survey and class."""
@@ -162,7 +176,8 @@ class Dataset:
         for number, name in enumerate(self.surveys):
             rows = self.rows_of(number)
             again = None if self.replicates is None else scaler.apply(self.replicates[:, rows], number)
-            found.append(SurveyRows(name, scaler.apply(self.X[rows], number), y[..., rows], again))
+            own = self.target_own if number == self.last else None
+            found.append(SurveyRows(name, scaler.apply(self.X[rows], number), y[..., rows], again, own))
         return found
 
 

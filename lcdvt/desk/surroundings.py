@@ -164,8 +164,7 @@ class RunView:
 
     def _scaled(self, features: pd.DataFrame, survey: SurveyStars) -> NDArray[np.float32]:
         described = survey.stored.survey
-        is_target = survey is self.target
-        aligned = self.saved.aligned(features, described.bands, described.wavelengths, is_target=is_target)
+        aligned = self.saved.aligned(features, described.bands, described.wavelengths)
         scaled, _ = self.saved.scaled(aligned, self.surveys.index(survey))
         return scaled
 

@@ -190,7 +190,7 @@ def draw_identity(task: DrawTask) -> str:
     choices = {"members": task.members, "rows": list(task.rows), "seed": task.seed, "device": task.device}
     settings = {"lcdvt": __version__, "scaling": task.scaling, **names, **choices, **to_table(task.config)}
     digest = hashlib.sha256(tomli_w.dumps(settings).encode())
-    beside = [each for each in (dataset.replicates, task.answered) if each is not None]
+    beside = [each for each in (dataset.replicates, dataset.target_own, task.answered) if each is not None]
     for array in (dataset.X, dataset.y, dataset.survey, task.drawn, *beside):
         digest.update(np.ascontiguousarray(array).tobytes())
     if task.elsewhere is not None:

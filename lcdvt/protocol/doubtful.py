@@ -68,13 +68,13 @@ def believed_labels(
     """
     if config.doubtful_labels == "keep":
         return problem
-    doubtful = doubtful_labels(problem, seed)
-    if answered is not None:
-        doubtful &= ~answered
+    doubtful = doubtful_labels(problem, seed, answered)
     return replace(problem, target_y=np.where(doubtful, UNLABELLED, problem.target_y)) if doubtful.any() else problem
 
 
-def doubtful_labels(problem: TransferProblem, seed: int) -> NDArray[np.bool_]:
+def doubtful_labels(
+    problem: TransferProblem, seed: int, answered: NDArray[np.bool_] | None = None
+) -> NDArray[np.bool_]:
     """Return which target objects have a drawn label that the sources contradict.
 
     Labels of a class that no source knows are believed, because no source can speak of them.
@@ -85,11 +85,13 @@ def doubtful_labels(problem: TransferProblem, seed: int) -> NDArray[np.bool_]:
         The label draw.
     seed
         The random seed of the sources' opinion.
+    answered
+        Whose label is not judged; None for nobody's.
     """
-    problem = problem.without_own()
     doubtful = np.zeros(len(problem.target_y), dtype=bool)
     known_to_sources = np.setdiff1d(problem.source_y, [UNLABELLED])
-    judged = np.flatnonzero(np.isin(problem.target_y, known_to_sources))
+    may_err = np.isin(problem.target_y, known_to_sources)
+    judged = np.flatnonzero(may_err if answered is None else may_err & ~answered)
     if not len(judged):
         return doubtful
     given = problem.target_y[judged]
@@ -104,9 +106,9 @@ def doubtful_labels(problem: TransferProblem, seed: int) -> NDArray[np.bool_]:
         return doubtful
     contradicted &= _opinion_of_others(problem, seed)[judged].argmax(axis=1) != given
     for number in np.unique(given[contradicted]):
-        own = given == number
-        if not contradicted[own].all():
-            doubtful[judged[own & contradicted]] = True
+        wrong = judged[contradicted & (given == number)]
+        if len(wrong) < np.sum(problem.target_y == number):
+            doubtful[wrong] = True
     return doubtful
 
 

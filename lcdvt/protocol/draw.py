@@ -171,7 +171,6 @@ def transfer_problem(surveys: list[SurveyRows], classes: tuple[str, ...], *, fil
         Whether features that a whole source lacks get values; missing, they would tell trees the survey.
     """
     *sources, target = surveys
-    own = np.all([np.isnan(source.x).all(axis=0) for source in sources], axis=0) if sources else np.zeros(0, dtype=bool)
     if fill_gaps:
         sources = _without_telltale_gaps(sources, target)
     rows = [source.x for source in sources]
@@ -184,7 +183,7 @@ def transfer_problem(surveys: list[SurveyRows], classes: tuple[str, ...], *, fil
         classes=classes,
         source_replicates=None if target.replicates is None else np.concatenate([target.replicates[:, :0], *again], 1),
         target_replicates=target.replicates,
-        own=own if own.any() else None,
+        target_own=target.own,
     )
 
 

@@ -89,7 +89,6 @@ def _unlabelled_look(problem: TransferProblem, seed: int) -> NDArray[np.float64]
     Drawn labels of the target and labels of the source weigh the same together as the unlabelled objects: the
     first tell what the known classes look like there, the second are many.
     """
-    problem = problem.without_own()  # a source has no value there, and that would tell all
     source_x, source_y = problem.labelled_source()
     known = problem.target_y != UNLABELLED
     order = np.random.default_rng(seed).permutation(len(known))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from lcdvt.dataset.alignment import aligned_surveys, with_replicates
+from lcdvt.dataset.alignment import aligned_surveys, own_features, with_replicates
 from lcdvt.dataset.dataset import UNLABELLED, Dataset, SurveyData, build_dataset
 from lcdvt.dataset.draws import NO_LABEL, LabelBudget, draw_labels
 from lcdvt.dataset.sampling import (
@@ -143,7 +143,7 @@ def _from_sample(
         )
     rows = [np.unique(np.concatenate([one.rows for one in of_survey])) for of_survey in zip(*samples, strict=True)]
     some = [sampled(stored, chosen) for stored, chosen in zip(surveys, rows, strict=True)]
-    dataset = build_dataset(with_answers(aligned_surveys(some, with_own=True), answers), classes=classes)
+    dataset = _with_own(build_dataset(with_answers(aligned_surveys(some), answers), classes=classes), some[-1])
     answered = np.concatenate([roll.answered[chosen] for roll, chosen in zip(rolls, rows, strict=True)])
     labelled = rolls[-1].labelled(classes)
     mix = np.bincount(labelled[labelled != UNLABELLED], minlength=len(classes)).tolist()
@@ -251,7 +251,6 @@ def put_together(
     answers: Mapping[str, str] | None = None,
     *,
     target_needs_labels: bool = True,
-    with_own: bool = True,
 ) -> tuple[Dataset, tuple[str, ...]]:
     """Put the surveys together, with the classes wanted or those that both sides have; and what is left out.
 
@@ -265,10 +264,8 @@ def put_together(
         What people said of stars of the target; their word counts, not the catalogue's.
     target_needs_labels
         Whether a target without any label is refused; otherwise it may have all classes of the sources.
-    with_own
-        Whether the target's own features, by which no source can be compared, are the last columns.
     """
-    surveys = with_answers(aligned_surveys(stored, with_own=with_own), answers or {})
+    surveys = with_answers(aligned_surveys(stored), answers or {})
     chosen, left_out = choose_classes(
         [survey.name for survey in surveys],
         [set(survey.labels.dropna()) for survey in surveys],
@@ -276,7 +273,13 @@ def put_together(
         has_answers=bool(answers),
         target_needs_labels=target_needs_labels,
     )
-    return build_dataset(surveys, classes=chosen), left_out
+    return _with_own(build_dataset(surveys, classes=chosen), stored[-1]), left_out
+
+
+def _with_own(dataset: Dataset, target: StoredSurvey) -> Dataset:
+    """Return the dataset with what only its target can be compared by."""
+    own = own_features(target, dataset.object_ids[dataset.rows_of(dataset.last)])
+    return replace(dataset, target_own=own)
 
 
 def with_answers(surveys: list[SurveyData], answers: Mapping[str, str]) -> list[SurveyData]:

@@ -9,8 +9,8 @@ labelled:
    very unlike, what the source says is the weaker advice;
 2. boosting on the labels and on the stars the first round was surest of, once with the source and once without it.
 
-Experts that learn from the target alone look at its own features, too: colour, and magnitude where all stars are
-equally far, which no source can be compared by (`lcdvt.dataset.alignment`).
+Experts that learn from the target alone look at its own features, too: its colour, and its magnitudes where all stars
+are equally far, by which no source can be compared (`lcdvt.dataset.alignment.own_features`).
 
 The classes taught are those of the product of all these experts. What DVT learns from them is one smooth model that
 needs no trees to classify a new star, and whose probabilities are calibrated far better than the experts' are.
@@ -93,9 +93,9 @@ def teach(
     first = first_opinions(problem, config, seed) if opinions is None else list(opinions)
     alone = None
     if config.target_forest and _has_label_of_every_class(problem):
-        forest = ForestOnOneSurvey("target")
-        forest.fit(problem, seed)
-        alone = forest.predict_proba(problem.target_x)
+        target, forest = problem.target_alone(), ForestOnOneSurvey("target")
+        forest.fit(target, seed)
+        alone = forest.predict_proba(target.target_x)
         first = [*first, alone]
     lesson = Lesson(problem.target_y, tuple(first), (1.0,) * len(first), alone)
     for _ in range(config.self_training_rounds):
@@ -113,7 +113,6 @@ def _has_label_of_every_class(problem: TransferProblem) -> bool:
 
 def first_opinions(problem: TransferProblem, config: TeachingConfig, seed: int) -> list[NDArray[np.float64]]:
     """Classify the target by boosting and by a forest, on the labels of both surveys."""
-    problem = problem.without_own()
     chosen = WeightedBothSurveys("boosting")
     weight = chosen.choose_weight(problem, seed)
     settings = replace(WeightedConfig(), target_weights=(weight,))
@@ -150,7 +149,7 @@ def _second_round(
     """Classify the target by boosting that learns from the guesses too, with the source and without it."""
     experts = []
     for with_source in (True, False) if config.target_only_student else (True,):
-        seen = problem.without_own() if with_source else problem
+        seen = problem if with_source else problem.target_alone()
         models = fit_students(seen, guessed, range(seed, seed + config.students), with_source=with_source)
         with one_thread():
             experts.append(np.mean([model(seen.target_x) for model in models], axis=0))

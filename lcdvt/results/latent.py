@@ -82,14 +82,13 @@ def sample_survey(saved: SavedRun, stored: StoredSurvey, *, most_stars: int = MO
     if not sum(sizes):
         raise WorkspaceError(f"survey {stored.name!r} has no features: run `lcdvt extract {stored.name}`.")
     chosen = draw_rows(sum(sizes), most_stars, seed)
-    is_target = stored.name == saved.description.surveys[-1]
     frames, start = [], 0
     for part, size in zip(parts, sizes, strict=True):
         rows = chosen[(chosen >= start) & (chosen < start + size)] - start
         start += size
         if len(rows):
             features = pq.read_table(part).take(rows).to_pandas()
-            frames.append(saved.aligned(features, stored.survey.bands, stored.survey.wavelengths, is_target=is_target))
+            frames.append(saved.aligned(features, stored.survey.bands, stored.survey.wavelengths))
     features = pd.concat(frames, ignore_index=True)
     wanted = pc.field(OBJECT_ID).isin(features[OBJECT_ID].tolist())
     objects = pds.dataset(stored.folder.objects).to_table(columns=[OBJECT_ID, LABEL], filter=wanted).to_pandas()

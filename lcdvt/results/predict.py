@@ -45,7 +45,6 @@ class PartToClassify:
     bands: tuple[str, ...]
     wavelengths: tuple[float, ...]
     head: int
-    is_target: bool
 
 
 @dataclass(frozen=True)
@@ -113,8 +112,6 @@ def predict(
         table in memory only: `PredictResult.stars` returns it.
     like
         The survey of the run whose own layers to use; None takes the one of the same name, else the run's target.
-        With the target's name, the stars' magnitudes and colours are taken for the target's, too, where the run
-        learned from these.
     survey
         For raw files: a survey's name or TOML file, if the files do not tell.
     jobs, dask, data, force, progress
@@ -162,10 +159,6 @@ class _Question:
             raise SettingsError(f"like={head}: the run {self.folder.name} knows {', '.join(surveys)}.")
         return surveys.index(head)
 
-    def is_target(self, survey: str) -> bool:
-        """Say whether stars of a survey are compared with the target's by its own magnitudes and colours, too."""
-        return (self.like or survey) == self.saved.description.surveys[-1]
-
 
 def _classify(asked: _Question, stored: StoredSurvey, target: Path | None, progress: Progress) -> PredictResult:
     saved, head = asked.saved, asked.head(stored.name)
@@ -175,10 +168,8 @@ def _classify(asked: _Question, stored: StoredSurvey, target: Path | None, progr
     def frames() -> Iterator[pd.DataFrame]:
         nonlocal objects, missing
         parts = sorted(stored.folder.features.glob(PARTS))
-        described, is_target = stored.survey, asked.is_target(stored.name)
         tasks = [
-            PartToClassify(asked.folder, part, described.bands, described.wavelengths, head, is_target)
-            for part in parts
+            PartToClassify(asked.folder, part, stored.survey.bands, stored.survey.wavelengths, head) for part in parts
         ]
         # Here, which is quicker than sending features to other processes, or on the cluster.
         workers = Workers(dask=asked.dask) if asked.dask else IN_THIS_PROCESS
@@ -245,8 +236,7 @@ def _left_out(stored: StoredSurvey) -> Iterator[dict[str, str]]:
 def classify_part(task: PartToClassify) -> pd.DataFrame:
     """Classify the objects of one part, here or on a worker."""
     saved, other = _saved_run(task.run)
-    features = read_part(task.features).to_pandas()
-    aligned = saved.aligned(features, task.bands, task.wavelengths, is_target=task.is_target)
+    aligned = saved.aligned(read_part(task.features).to_pandas(), task.bands, task.wavelengths)
     return classify_frame(saved, aligned, task.head, other)
 
 

@@ -21,7 +21,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as serialise
 
 from lcdvt import __version__
-from lcdvt.dataset.alignment import OWN_FEATURES, align_features, band_places, places_of
+from lcdvt.dataset.alignment import align_features, band_places, places_of
 from lcdvt.dataset.scaling import Scaler
 from lcdvt.disk.atomic import write_atomically, write_text
 from lcdvt.disk.limited_text import read_json_object
@@ -76,12 +76,7 @@ class SavedRun:
         return self.description.temperature if survey == len(self.description.surveys) - 1 else 1.0
 
     def aligned(
-        self,
-        features: pd.DataFrame,
-        bands: tuple[str, ...],
-        wavelengths: Sequence[float] = (),
-        *,
-        is_target: bool = False,
+        self, features: pd.DataFrame, bands: tuple[str, ...], wavelengths: Sequence[float] = ()
     ) -> pd.DataFrame:
         """Return a survey's features under the run's names; what the run does not know falls out.
 
@@ -91,13 +86,10 @@ class SavedRun:
             Column `object_id` and one column per feature and band.
         bands, wavelengths
             The survey's bands, and their nanometres where they are known.
-        is_target
-            Whether these are stars of the run's target: others have no value in features by which it alone can be
-            compared.
         """
         names = places_of(self.scaler.features)
         places = band_places(bands, wavelengths or [math.nan] * len(bands), names)
-        found = align_features(features, bands, places, names[:2], OWN_FEATURES if is_target else ())
+        found = align_features(features, bands, places, names[:2])
         return found.reindex(columns=[OBJECT_ID, *self.scaler.features])
 
     def scaled(self, aligned: pd.DataFrame, survey: int) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:

@@ -183,9 +183,7 @@ def _scaled_features(saved: SavedRun, stored: StoredSurvey, ids: NDArray[np.obje
     if not parts:
         raise SettingsError(f"survey {stored.name!r} has no features: run `lcdvt extract {stored.name}`.")
     found = pds.dataset([str(part) for part in parts]).to_table(filter=pc.field(OBJECT_ID).isin(ids.tolist()))
-    described = stored.survey
-    aligned = saved.aligned(found.to_pandas(), described.bands, described.wavelengths, is_target=True)
-    aligned = aligned.set_index(OBJECT_ID)
+    aligned = saved.aligned(found.to_pandas(), stored.survey.bands, stored.survey.wavelengths).set_index(OBJECT_ID)
     gone = [name for name in ids if name not in aligned.index]
     if gone:
         raise SettingsError(

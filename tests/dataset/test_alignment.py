@@ -129,38 +129,23 @@ def test_zero_points_stay_out():
     assert list(align_features(features, ("g", "r"), {"g": "481nm"}).columns) == ["object_id", "Std_481nm"]
 
 
-def test_only_the_target_shows_its_colour_and_its_brightness_where_stars_are_equally_far():
-    assert own_features(EROS) == ("Color", "Mean")
-    assert own_features(PS1) == ("Color",)
-    source = stored(CATALINA, ["Mean_V_CSS", "Std_V_CSS", "Period"])
-    target = stored(EROS, ["Mean_B", "Std_B", "Mean_R", "Std_R", "Color", "CAR_mean_B", "Period"], seed=1)
-    one, two = aligned_surveys([source, target], with_own=True)
-    shared, own = ["object_id", "Std_450nm", "Period"], ["Mean_450nm", "Mean_655nm", "Color"]
-    assert list(one.features.columns) == list(two.features.columns) == [*shared, *own]
-    assert one.features[own].isna().all(axis=None), "Catalina's magnitudes are not EROS-1's"
-    np.testing.assert_array_equal(two.features["Mean_655nm"], target.features()["Mean_R"])
-    np.testing.assert_array_equal(two.features["Color"], target.features()["Color"])
-    assert list(aligned_surveys([source, target])[1].features.columns) == shared
+def test_a_survey_shows_its_colour_and_its_brightness_where_stars_are_equally_far():
+    near = stored(EROS, ["Mean_B", "Std_B", "Mean_R", "Color", "CAR_mean_B", "Period"])
+    backwards = near.features()["object_id"].to_numpy()[::-1]
+    expected = near.features()[["Color", "Mean_B", "Mean_R"]].to_numpy()[::-1]
+    np.testing.assert_array_equal(own_features(near, backwards), expected)
+    lacking = own_features(near, np.array(["nobody", backwards[0]], dtype=object))
+    assert np.isnan(lacking[0]).all()
+    np.testing.assert_array_equal(lacking[1], expected[0])
 
 
 def test_magnitudes_stay_out_where_they_tell_how_stars_were_chosen():
-    source = stored(SDSS, ["Mean_g", "Std_g", "Color", "Period"])
-    target = stored(PS1, ["Mean_g", "Std_g", "Mean_r", "Std_r", "Color", "Period"])
-    one, two = aligned_surveys([source, target], with_own=True)
-    assert list(two.features.columns) == ["object_id", "Std_481nm", "Period", "Color"]
-    assert one.features["Color"].isna().all(), "u − g is no g − r"
+    target = stored(PS1, ["Mean_g", "Mean_r", "Color", "Period"])
+    ids = target.features()["object_id"].to_numpy()
+    np.testing.assert_array_equal(own_features(target, ids), target.features()[["Color"]])
     target.features()["Color"] = [1.0, *[np.nan] * 7]
-    assert "Color" not in aligned_surveys([source, target], with_own=True)[1].features
-
-
-def test_replicates_of_the_target_show_its_own_features_and_those_of_a_source_do_not():
-    surveys = [stored(EROS, ["Std_B", "Mean_B", "Period"]), stored(EROS, ["Std_B", "Mean_B", "Period"], seed=1)]
-    dataset = build_dataset(aligned_surveys(surveys, with_own=True))
-    assert dataset.features[-1] == "Mean_450nm"
-    again = with_replicates(dataset, surveys, [[survey.features() for survey in surveys]]).replicates[0]
-    np.testing.assert_array_equal(again, dataset.X)
-    assert np.isnan(again[dataset.rows_of(0), -1]).all()
-    assert np.isfinite(again[dataset.rows_of(1), -1]).all()
+    assert own_features(target, ids) is None, "too few stars have it"
+    assert own_features(stored(CATALINA, ["Mean_V_CSS", "Period"]), ids) is None
 
 
 def test_replicates_come_under_the_same_names_star_by_star():

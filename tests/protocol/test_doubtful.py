@@ -101,16 +101,18 @@ def test_what_a_person_answered_is_believed():
     assert believed_labels(problem, leave_out, 0, answered) is problem
 
 
-def test_doubt_does_not_look_at_what_only_the_target_has():
+def test_answers_take_no_part_in_the_judgement():
     problem, _ = with_wrong_label()
-    colour = np.random.default_rng(0).normal(size=(len(problem.target_y), 1))
-    wider = replace(
-        problem,
-        source_x=np.hstack([problem.source_x, np.full((len(problem.source_y), 1), np.nan)]),
-        target_x=np.hstack([problem.target_x, colour]),
-        own=np.arange(problem.target_x.shape[1] + 1) == problem.target_x.shape[1],
-    )
-    assert np.array_equal(doubtful_labels(wider, seed=0), doubtful_labels(problem, seed=0))
+    answered = np.zeros(len(problem.target_y), dtype=bool)
+    asked = np.flatnonzero(problem.target_y == -1)[:40]
+    answered[asked] = True
+    target_y = problem.target_y.copy()
+    target_y[asked] = np.random.default_rng(0).integers(0, 4, len(asked))
+    many = replace(problem, target_y=target_y)
+    assert not doubtful_labels(many, seed=0).any(), "if these were labels, the sources would disagree with most"
+    assert not doubtful_labels(many, 0, answered)[answered].any()
+    only_answers = replace(problem, target_y=np.where(answered, target_y, -1))
+    assert believed_labels(only_answers, TeachingConfig(), 0, answered) is only_answers
 
 
 def test_a_class_that_no_source_knows_is_not_doubted():

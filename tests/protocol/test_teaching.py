@@ -13,6 +13,7 @@ from lcdvt.baselines.self_training import SelfTrainedBoosting, confident_classes
 from lcdvt.dataset.dataset import Dataset, SurveyRows
 from lcdvt.dvt.config import TeachingConfig, preset
 from lcdvt.errors import SettingsError
+from lcdvt.protocol.carry_out import draw_identity
 from lcdvt.protocol.doubtful import doubtful_labels
 from lcdvt.protocol.draw import run_draw, transfer_problem, with_replicates_as_rows
 from lcdvt.protocol.novelty import other_score
@@ -28,6 +29,7 @@ def dataset_of(problem, truth) -> Dataset:
     x = np.concatenate([problem.source_x, problem.target_x]).astype(float)
     again = x + np.random.default_rng(1).normal(scale=0.1, size=x.shape)
     again[::50] = np.nan  # too few epochs were left
+    own = np.random.default_rng(2).normal(size=(len(truth), 2))
     return Dataset(
         X=x,
         y=np.concatenate([problem.source_y, truth]).astype(np.int64),
@@ -37,6 +39,7 @@ def dataset_of(problem, truth) -> Dataset:
         classes=problem.classes,
         surveys=("old", "new"),
         replicates=again[None],
+        target_own=own,
     )
 
 
@@ -45,21 +48,6 @@ def taught_task(problem, truth, rows) -> DrawTask:
     config = replace(config, training=replace(config.training, steps=30))
     drawn = np.concatenate([problem.source_y, problem.target_y]).astype(np.int64)
     return DrawTask(dataset_of(problem, truth), drawn, config, 2, rows, seed=5)
-
-
-def with_own_feature(task: DrawTask) -> DrawTask:
-    """Return the task with one more feature, which tells the target's classes and which no source has."""
-    dataset = task.dataset
-    of_target = dataset.rows_of(task.target)
-    numbers = np.random.default_rng(2).normal(scale=0.1, size=len(of_target)) + np.arange(len(of_target)) % 7
-    own = np.where(of_target, numbers, np.nan)[:, None]
-    wider = replace(
-        dataset,
-        X=np.hstack([dataset.X, own]),
-        features=(*dataset.features, "colour"),
-        replicates=None if dataset.replicates is None else np.concatenate([dataset.replicates, own[None]], axis=2),
-    )
-    return replace(task, dataset=wider)
 
 
 def consistent(task: DrawTask) -> DrawTask:
@@ -216,49 +204,45 @@ def test_doubtful_labels_are_left_out_for_dvt_alone():
     assert not np.array_equal(left_out.probability, kept.probability)
 
 
-def test_who_learns_from_a_source_does_not_look_at_what_only_the_target_has():
+def test_experts_of_the_target_alone_look_at_its_own_features_and_no_other():
+    problem, truth = shifted(labels_per_class=8, missing=0.0, source_objects=400)
+    telling = replace(problem, target_own=np.eye(len(problem.classes))[truth])
+    before, after = teach(problem, QUICK_TEACHING, seed=0), teach(telling, QUICK_TEACHING, seed=0)
+    for number in range(2):  # boosting and the forest on both surveys
+        assert np.array_equal(before.experts[number], after.experts[number])
+    right = [[np.mean(expert.argmax(axis=1) == truth) for expert in lesson.experts] for lesson in (before, after)]
+    for number in (2, 4):  # the forest on the drawn labels, the student without the source
+        assert right[1][number] > right[0][number]
+    assert np.mean(after.classes == truth) > np.mean(before.classes == truth)
+
+
+def test_the_target_alone_has_its_own_features_and_no_source():
+    problem, _ = shifted(labels_per_class=2, missing=0.0)
+    again = problem.target_x[None].copy()
+    again[0, :3] = np.nan
+    own = np.random.default_rng(0).normal(size=(len(problem.target_y), 2))
+    wide = replace(
+        problem, target_own=own, target_replicates=again, source_replicates=problem.source_x[None]
+    ).target_alone()
+    np.testing.assert_array_equal(wide.target_x, np.hstack([problem.target_x, own]))
+    np.testing.assert_array_equal(wide.target_replicates[0, 3:], wide.target_x[3:])
+    assert np.isnan(wide.target_replicates[0, :3]).all(), "a replicate that was not made stays empty"
+    assert len(wide.source_y) == len(wide.source_x) == wide.source_replicates.shape[1] == 0
+    assert len(wide.labelled_target()[0]) == 2 * (problem.target_y != -1).sum() - (problem.target_y[:3] != -1).sum()
+    np.testing.assert_array_equal(problem.target_alone().target_x, problem.target_x)
+
+
+def test_own_features_reach_dvt_by_its_teachers_alone():
     problem, truth = shifted(labels_per_class=8, missing=0.0, source_objects=400)
     rivals = tuple(name for name, row in ROWS.items() if not row.is_upper_bound)
     plain = taught_task(problem, truth, (*rivals, DVT_ENSEMBLE))
-    before, after = run_draw(plain), run_draw(with_own_feature(plain))
-    for name in rivals:
-        same = np.array_equal(before.probabilities[name], after.probabilities[name])
-        assert same is not ROWS[name].from_target_alone, name
-    assert not np.array_equal(before.probability, after.probability)
-    assert after.training.model.widths == (problem.source_x.shape[1] + 1,) * 2
-
-
-def test_the_experts_of_the_target_alone_look_at_its_own_features():
-    problem, truth = shifted(labels_per_class=8, missing=0.0, source_objects=400)
-    classes = len(problem.classes)
-    own = np.eye(classes)[truth]  # which tells the class
-    wider = replace(
-        problem,
-        source_x=np.hstack([problem.source_x, np.full((len(problem.source_y), classes), np.nan)]),
-        target_x=np.hstack([problem.target_x, own]),
-        own=np.arange(problem.target_x.shape[1] + classes) >= problem.target_x.shape[1],
-    )
-    before, after = teach(problem, QUICK_TEACHING, seed=0), teach(wider, QUICK_TEACHING, seed=0)
-    for first in range(2):  # boosting and the forest on both surveys
-        assert np.array_equal(before.experts[first], after.experts[first])
-    wrong = [np.mean(lesson.classes != truth) for lesson in (before, after)]
-    assert wrong[1] < wrong[0]
-    both = wider.without_own()
-    assert both.own is None
-    np.testing.assert_array_equal(both.target_x, problem.target_x)
-    np.testing.assert_array_equal(both.source_x, problem.source_x)
-
-
-def test_what_no_source_has_is_the_targets_own():
-    x = np.random.default_rng(0).normal(size=(20, 3))
-    y = np.zeros(20, dtype=int)
-    lacking, target = x.copy(), SurveyRows("c", x, y)
-    lacking[:, 2] = np.nan
-    rows = [SurveyRows("a", lacking, y), SurveyRows("b", lacking, y), target]
-    assert transfer_problem(rows, ("A", "B")).own.tolist() == [False, False, True]
-    rows[1] = replace(rows[1], x=np.where(np.arange(20)[:, None] == 3, x, lacking))
-    assert transfer_problem(rows, ("A", "B")).own is None, "one source has it of some star"
-    assert transfer_problem([target], ("A", "B")).own is None
+    task = replace(plain, dataset=replace(plain.dataset, target_own=np.eye(len(problem.classes))[truth]))
+    without = replace(plain, dataset=replace(plain.dataset, target_own=None))
+    seen, unseen = run_draw(task), run_draw(without)
+    assert all(np.array_equal(seen.probabilities[name], unseen.probabilities[name]) for name in rivals)
+    assert not np.array_equal(seen.probability, unseen.probability)
+    assert seen.training.model.widths == unseen.training.model.widths
+    assert draw_identity(task) != draw_identity(without)
 
 
 def test_labels_outside_the_draw_change_no_probability():
@@ -269,8 +253,8 @@ def test_labels_outside_the_draw_change_no_probability():
     permuted = truth.copy()
     permuted[hidden] = np.random.default_rng(0).permutation(truth[hidden])
     assert (permuted != truth).any()
-    honest = run_draw(with_own_feature(consistent(taught_task(problem, truth, rows))))
-    other = run_draw(with_own_feature(consistent(taught_task(problem, permuted, rows))))
+    honest = run_draw(consistent(taught_task(problem, truth, rows)))
+    other = run_draw(consistent(taught_task(problem, permuted, rows)))
     assert honest.training.history_table()["consistency"].gt(0).all(), "replicates reach DVT, and that is covered too"
     for row in rows:
         assert np.array_equal(honest.probabilities[row], other.probabilities[row]), row
