@@ -56,10 +56,22 @@ def test_labels_of_one_survey_classify_the_other():
     few = few_target_labels(y, domain)
     model = DVTClassifier(**QUICK).fit(X, few, domain)
     hidden = (domain < 0) & (few == -1)
+    assert model.doubted_.shape == y.shape and not model.doubted_.any()
     assert model.classes_.tolist() == ["CEP", "EB", "RRLYR"]
     assert model.domains_.tolist() == [1, -2]
     assert model.score(X[hidden], y[hidden]) > 0.8
     assert model.score(X[domain > 0], y[domain > 0], sample_domain=domain[domain > 0]) > 0.9
+
+
+def test_a_label_that_the_source_contradicts_is_named_and_not_learned_from():
+    X, y, domain = two_surveys()
+    X += 3 * np.stack([y == "EB", y == "RRLYR"] * 2, axis=1)  # so far apart that the source is sure of itself
+    few = few_target_labels(y, domain, per_class=8)
+    wrong = np.flatnonzero((domain < 0) & (few == "RRLYR"))[2]
+    few[wrong] = "CEP"
+    model = DVTClassifier(**QUICK).fit(X, few, domain)
+    assert np.flatnonzero(model.doubted_).tolist() == [wrong]
+    assert model.predict(X[[wrong]]).tolist() == ["RRLYR"]
 
 
 @pytest.mark.parametrize("per_class", [3, pytest.param(0, marks=pytest.mark.slow)])

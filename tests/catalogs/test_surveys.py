@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from helpers.raw_files import eros_text, hits_text, macho_text, write_eros
 
+from lcdvt.catalogs.facts import facts
 from lcdvt.catalogs.guess_survey import guess_survey
 from lcdvt.catalogs.reading.detect import Match, match_survey
 from lcdvt.catalogs.reading.files import list_files
@@ -52,6 +53,16 @@ def test_a_wrong_description_gets_one_clear_sentence(change, said):
 
 def test_the_good_description_itself_is_accepted():
     assert survey_from_toml(GOOD, "mine.toml").bands == ("g",)
+
+
+def test_a_survey_says_whether_its_stars_are_equally_far():
+    assert find_survey("eros1-csv").one_distance and find_survey("macho").one_distance
+    assert not find_survey("ps1_s82-csv").one_distance
+    cluster = survey_from_toml(GOOD.replace("[[", "one_distance = true\n[["), "mine.toml")
+    assert cluster.one_distance and not survey_from_toml(GOOD, "mine.toml").one_distance
+    assert "distance" in dict(facts(cluster)) and "distance" not in dict(facts(find_survey("hits")))
+    with pytest.raises(SurveyError, match="one_distance = 'yes': true or false is needed"):
+        survey_from_toml(GOOD.replace("[[", "one_distance = 'yes'\n[["), "mine.toml")
 
 
 def test_an_unknown_survey_lists_the_known():
@@ -201,7 +212,6 @@ def test_the_docs_table_of_dates_has_every_survey_with_its_source():
 def test_show_and_the_page_of_a_survey_say_the_same(tmp_path):
     from typer.testing import CliRunner
 
-    from lcdvt.catalogs.facts import facts
     from lcdvt.cli.main import app
 
     docs = Path(__file__).parents[2] / "docs"

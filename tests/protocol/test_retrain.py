@@ -112,6 +112,7 @@ def test_answers_alone_teach_where_the_catalogue_keeps_its_labels_back(data, tmp
         task = plan.tasks[0]
         rows = task.dataset.rows_of(1) & (task.drawn != UNLABELLED)
         assert plan.settings["labels"] == "0"
+        assert set(task.target_ids[task.target_answered]) == set(file.log.labels()), "whom nobody doubts"
         names = [task.dataset.classes[number] for number in task.drawn[rows]]
         return dict(zip(task.dataset.object_ids[rows], names, strict=True)), int(task.scored.sum())
 

@@ -14,11 +14,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import lcdvt
+from lcdvt.dataset.draws import LabelBudget
 from lcdvt.dataset.sampling import TRAINING_STARS
 from lcdvt.errors import SettingsError
 from lcdvt.protocol import carry_out
 from lcdvt.protocol.carry_out import RunPlace, draw_identity
-from lcdvt.protocol.plan import TransferOptions
+from lcdvt.protocol.plan import DrawTask, TransferOptions
+from lcdvt.protocol.stars import draw_stars
 from lcdvt.protocol.transfer import plan_transfer
 from lcdvt.workspace.answers import Answer, AnswerFile
 
@@ -189,6 +191,28 @@ def test_an_interrupted_run_goes_on(data, monkeypatch):
     assert made == [0]
     lcdvt.transfer("old", "new", **{**quick, "repeats": 2})
     assert made == [0, 1]
+
+
+def test_a_sample_has_the_targets_own_features_as_all_stars_have_them(tmp_path):
+    for name, seed in (("eros", 1), ("macho", 2)):
+        lcdvt.simulate(name, tmp_path / name, objects=90, seed=seed)
+        lcdvt.ingest(tmp_path / name, features="fats", data=tmp_path / "data", jobs=1)
+    surveys = tuple(lcdvt.open_survey(name, tmp_path / "data") for name in ("eros", "macho"))
+    whole, sample = (
+        draw_stars(surveys, TransferOptions(repeats=1, training_stars=limit), LabelBudget.parse("20%"), {})
+        for limit in (1000, 60)
+    )
+    ids = whole.dataset.object_ids[whole.dataset.rows_of(1)].tolist()
+    assert whole.dataset.target_own.shape == (len(ids), 3), "colour, and two mean magnitudes"
+    task = DrawTask(
+        sample.dataset, sample.drawn[0], TransferOptions().config, 1, (), 0, learned=sample.learned[0]
+    ).alone()
+    places = [ids.index(star) for star in task.target_ids]
+    assert 0 < len(places) < len(ids)
+    np.testing.assert_array_equal(task.dataset.target_own, whole.dataset.target_own[places])
+    rows = task.dataset.survey_rows(task.dataset.fit_scaler(), task.drawn)
+    assert rows[0].own is None
+    np.testing.assert_array_equal(rows[1].own, task.dataset.target_own)
 
 
 def test_answers_of_people_are_all_learned_from_and_never_scored(data, tmp_path):
