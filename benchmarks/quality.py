@@ -224,10 +224,13 @@ def print_margins(console: Console, scores: dict[str, Any], part: str) -> None:
         rivals = {
             row: np.mean(found["macro"]) for row, found in rows.items() if row in ROWS and row not in UPPER_BOUNDS
         }
+        if not rivals:  # all were left out
+            continue
         best = max(rivals, key=lambda row: rivals[row])
         margins.append(np.mean(rows[DEFAULT]["macro"]) - rivals[best])
         console.print(f"{cell} ({part}): default {margins[-1]:+.1f} points against the best baseline, {best}")
-    console.print(f"mean over {len(margins)} ({part}): {np.mean(margins):+.2f} points")
+    if margins:
+        console.print(f"mean over {len(margins)} ({part}): {np.mean(margins):+.2f} points")
 
 
 def main() -> None:
