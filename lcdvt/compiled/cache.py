@@ -22,6 +22,7 @@ CACHE_VARIABLE: Final = "LCDVT_CACHE"
 _SHARED_PARTS: Final = (
     "compiled/kernel.py",
     "compiled/compiler.py",
+    "compiled/lowering.py",
     "compiled/arrays.py",
     "features/waves.py",
     "features/families/moments.py",
