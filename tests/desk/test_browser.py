@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import time
 from pathlib import Path
 
@@ -77,8 +78,10 @@ def test_label_by_keyboard_undo_reload_kill_and_train_again(browser, data):
     path = answers_path("new", data)
     given: dict[str, str | None] = {}
     arguments = ("label", "run", "--data", data, "--n", 20, "--who", "ann")
-    with command(*arguments) as (process, address):
-        port = address.split(":")[2].split("/")[0]
+    # not the usual port: while the server is down, any other desk of this machine would take it
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with command(*arguments, "--port", port) as (process, address):
         look(browser, address)
         classes = {each["key"]: each["name"] for each in browser.evaluate(ABOUT)["classes"]}
         keys = list(classes)
