@@ -40,7 +40,7 @@ MOST_DISAGREEMENT: Final = 0.3
 # On development draws 4 to 9 % of EROS-1's stars by Catalina and ASAS, 19 to 47 % of Pan-STARRS1's (eight draws each).
 # All stars are counted, so that it hardly depends on the draw, as the share of a handful of labels does.
 MOST_CHANGED: Final = 0.125
-"""Share of the target's stars with another class once the drawn labels are learned from, too: the same."""
+"""Share of the target's stars that the drawn labels give another class, from which on the sources are not believed."""
 # Of Catalina's labels the others contradict 0.4 to 0.6 %, of EROS-1's, which were given by eye, 3.1 to 3.6 %.
 MOST_CONTRADICTED: Final = 0.015
 """Share of the sources' labels, contradicted by the others of them, from which on the sources are not believed."""
