@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from lcdvt.compiled.kernel import fast_kernel, fast_part
-from lcdvt.features.transforms import Transforms
+from lcdvt.features.transforms import LongTransform
 from lcdvt.features.waves import wave
 
 SAMPLES_PER_PEAK: Final = 5.0
@@ -153,21 +153,20 @@ class FourierSums:
     def __init__(self, since: np.ndarray, grid: Grid) -> None:
         self._since, self._grid = since, grid
         number = -(-grid.size // COARSE_STEP)
-        self._transform = Transforms(number, 1)
+        self._transform = LongTransform(number)
         first, step = 2.0 * math.pi * (grid.lowest + grid.step) * since, 2.0 * math.pi * COARSE_STEP * grid.step * since
+        modes = self._transform.modes
+        middle, between = np.exp(1j * (first + (modes // 2) * step)), np.exp(1j * (modes * step))
+        share = 1.0 / len(since)
         # Copied, because the next sums stand in the same place.
-        self._double = self._transform.sums(self._turned(2.0 * first, 2.0 * step)).copy()
-        self._shift = self._turned(first, step)
+        self._transform.at((2.0 * step).astype(np.float32))
+        self._double = self._transform.sums(self._transform.turns(share * middle**2, between**2)).copy()
+        self._transform.at(step.astype(np.float32))
+        self._shift = self._transform.turns(share * middle, between)
         self._single = self._transform.sums(self._shift).copy()
         neighbour = 2.0 * math.pi * grid.step * since
         self._turn_cos, self._turn_sin = np.cos(neighbour), np.sin(neighbour)
         self._coarse_power = np.empty(number, dtype=np.float32)
-
-    def _turned(self, first: np.ndarray, step: np.ndarray) -> np.ndarray:
-        """Return what every value is multiplied with: a mean, its modes running from the middle, not from zero."""
-        self._transform.at(step.astype(np.float32))
-        turn = np.exp(1j * (first + (self._transform.modes // 2) * step))
-        return (turn / len(turn)).astype(np.complex64)
 
     def highest(self, signal: np.ndarray) -> Highest:
         """Return the highest point of the whole grid for a signal of zero mean."""

@@ -1,4 +1,4 @@
-"""Several non-uniform FFTs of the same epochs at once, in single precision."""
+"""Several non-uniform FFTs of the same epochs at once, or a long one in parts, in single precision."""
 
 from functools import lru_cache
 from typing import Any, Final
@@ -12,6 +12,13 @@ TOLERANCE: Final = 1e-4
 # this tolerance, instead of twice as many.
 UPSAMPLING: Final = 1.25
 PLANS_KEPT: Final = 16
+# A transform of more frequencies than this leaves the processor's cache and is done in parts.
+LONGEST_WHOLE: Final = 40_960
+# The parts have so many modes, or twice, four times … as many: with the upsampling that is an FFT of 25·2ᵏ numbers,
+# which takes less time than those of other lengths nearby.
+SHORTEST_PART: Final = 10_240
+# All epochs are spread once for each part, so that many parts cost more than their short FFTs save.
+MOST_PARTS: Final = 8
 
 
 class Transforms:
@@ -39,6 +46,39 @@ class Transforms:
         """Return the sums, row after row, real and imaginary parts in turn; the next sums stand in the same place."""
         self._plan.execute(values, self._found)
         return self._found.reshape(-1).view(np.float32)
+
+
+class LongTransform(Transforms):
+    """Sums Σ value·exp(i (start + k step)) for k = 0 … number − 1; where they are many, by FFTs of a part of them each.
+
+    Parameters
+    ----------
+    number
+        Frequencies wanted: a few more are summed.
+    """
+
+    def __init__(self, number: int) -> None:
+        modes = SHORTEST_PART if number > LONGEST_WHOLE else number
+        while number > MOST_PARTS * modes:
+            modes *= 2
+        self._parts = -(-number // modes)
+        super().__init__(modes, self._parts)
+
+    def turns(self, middle: NDArray[np.complex128], between: NDArray[np.complex128]) -> NDArray[np.complex64]:
+        """Return what a value is multiplied with in each part.
+
+        Parameters
+        ----------
+        middle
+            exp(i (start + modes/2 · step)), because modes run from the middle of a transform.
+        between
+            exp(i modes · step), which leads from one part to the next.
+        """
+        turns = np.empty((self._parts, len(middle)), dtype=np.complex128)
+        turns[0] = middle
+        for part in range(1, self._parts):
+            np.multiply(turns[part - 1], between, out=turns[part])
+        return turns.astype(np.complex64)
 
 
 @lru_cache(maxsize=PLANS_KEPT)
