@@ -24,6 +24,7 @@ from lcdvt.features.period.normal import (
     MODEL_HIGHEST,
     N_MODELS,
     NORMAL,
+    NOW,
     OF_EVEN_MODELS,
     PIVOTS,
     REDUCTIONS,
@@ -33,6 +34,7 @@ from lcdvt.features.period.normal import (
     SHARES,
     SIDE_BY_SIDE,
     SINES,
+    SINES_NOW,
     SUMS,
     TAIL,
     TAIL_REDUCTIONS,
@@ -422,16 +424,21 @@ def _subtract(
         solution[2 * harmonic + 1] = (a * y_two - b * y_one) / determinant
     for i in range(begin, end):
         epochs[RESIDUALS, i] = y[i]
+    reached = np.int64(HIGHEST_HARMONIC)
     for position in range(determined):
         k = chain[position]
         cosine, sine = solution[2 * position], solution[2 * position + 1]
         coefficients[band, 2 * k - 2], coefficients[band, 2 * k - 1] = cosine, sine
+        # On from the harmonic before, unless it is a higher one.
+        row, sine_row, turns = (NOW, SINES_NOW, k - reached) if k > reached else (0, 1, k - 1)
         for i in range(begin, end):
             first_c, first_s = epochs[0, i], epochs[1, i]
-            c, s = first_c, first_s
-            for _ in range(k - 1):
+            c, s = epochs[row, i], epochs[sine_row, i]
+            for _ in range(turns):
                 c, s = c * first_c - s * first_s, s * first_c + c * first_s
+            epochs[NOW, i], epochs[SINES_NOW, i] = c, s
             epochs[RESIDUALS, i] -= cosine * (c - sums[COSINES + k * LANES]) + sine * (s - sums[SINES + k * LANES])
+        reached = k
     coefficients[band, LEFT] = 0.0
     for i in range(begin, end):
         coefficients[band, LEFT] += w[i] * epochs[RESIDUALS, i] * epochs[RESIDUALS, i]
