@@ -7,23 +7,32 @@ from lcdvt.compiled.kernel import small_part
 
 @small_part
 def select(values: np.ndarray, begin: int, end: int, place: int) -> float:
-    """Return what would stand at `place` if `values[begin:end]` were sorted; it changes their order (Hoare)."""
+    """Return what would stand at `place` if `values[begin:end]` were sorted; it changes their order.
+
+    Smaller values change places with those at the front whatever they are: of a branch the processor would guess every
+    other one wrong, which takes longer than to move them.
+    """
     low, high = begin, end - 1
     while low < high:
-        pivot, i, j = values[(low + high) // 2], low, high
-        while i <= j:
-            while values[i] < pivot:
-                i += 1
-            while pivot < values[j]:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i += 1
-                j -= 1
-        if j < place:
-            low = i
-        if place < i:
-            high = j
+        pivot = values[(low + high) // 2]
+        front = low
+        for i in range(low, high + 1):
+            value = values[i]
+            values[i], values[front] = values[front], value
+            front += 1 if value < pivot else 0
+        if place < front:
+            high = front - 1
+        elif front > low:
+            low = front
+        else:
+            # None is smaller: all that are equal are in their place.
+            for i in range(low, high + 1):
+                value = values[i]
+                values[i], values[front] = values[front], value
+                front += 0 if pivot < value else 1
+            if place < front:
+                return pivot
+            low = front
     return values[place]
 
 
