@@ -12,7 +12,7 @@ TOLERANCE: Final = 1e-4
 # this tolerance, instead of twice as many.
 UPSAMPLING: Final = 1.25
 PLANS_KEPT: Final = 16
-# A transform of more frequencies than this leaves the processor's cache and is done in parts.
+# Beyond so many frequencies an FFT does not fit into the processor's cache, and is done in parts.
 LONGEST_WHOLE: Final = 40_960
 # The parts have so many modes, or twice, four times … as many: with the upsampling that is an FFT of 25·2ᵏ numbers,
 # which takes less time than those of other lengths nearby.
