@@ -72,6 +72,17 @@ class TransferProblem:
         """Return the problem with one row for each object, as rivals learn from it."""
         return replace(self, source_replicates=None, target_replicates=None)
 
+    def with_features(self, kept: NDArray[np.bool_]) -> "TransferProblem":
+        """Return the problem with some of the features that sources and target can be compared by."""
+        of_source, of_target = self.source_replicates, self.target_replicates
+        return replace(
+            self,
+            source_x=self.source_x[:, kept],
+            target_x=self.target_x[:, kept],
+            source_replicates=None if of_source is None else of_source[..., kept],
+            target_replicates=None if of_target is None else of_target[..., kept],
+        )
+
     def target_alone(self) -> "TransferProblem":
         """Return the problem without the sources, and with the features that only the target can be compared by.
 

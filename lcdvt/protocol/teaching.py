@@ -8,6 +8,10 @@ labelled:
 1. boosting and a forest on both surveys' labels, and a forest on the target's few labels alone: where the surveys are
    very unlike, what the source says is the weaker advice;
 2. boosting on the labels and on the stars the first round was surest of, once with the source and once without it.
+   These students have learned the target's ways, and count twice.
+
+Then both rounds are gone through once more by teachers that look at nothing but steady features, of which the source
+tells what is true of the target, too (`lcdvt.protocol.steady`), and their two students are asked as well.
 
 Experts that learn from the target alone look at its own features, too: its colour, and its magnitudes where all stars
 are equally far, by which no source can be compared (`lcdvt.dataset.alignment.own_features`).
@@ -20,6 +24,7 @@ No label outside the draw is seen: `TransferProblem` does not hold any.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +37,10 @@ from lcdvt.baselines.weighted import WeightedBothSurveys, WeightedConfig
 from lcdvt.dataset.dataset import UNLABELLED
 from lcdvt.dataset.folds import stratified_folds
 from lcdvt.dvt.config import TeachingConfig
+from lcdvt.protocol.steady import steady_features
+
+FEWEST_STEADY: Final = 4
+"""From fewer features no class is told: of the 28 that SDSS and Pan-STARRS1 share two are steady."""
 
 
 @dataclass(frozen=True)
@@ -99,10 +108,11 @@ def teach(
         first = [*first, alone]
     lesson = Lesson(problem.target_y, tuple(first), (1.0,) * len(first), alone)
     for _ in range(config.self_training_rounds):
-        guessed = confident_classes(lesson.posterior, problem.target_y, config.confident_share)
-        second = _second_round(problem, guessed, config, seed)
-        weights = (1.0,) * (len(first) + 1) + (config.target_only_weight,) * (len(second) - 1)
-        lesson = Lesson(problem.target_y, (*first, *second), weights, alone)
+        second = _students(problem, problem, lesson.posterior, config, seed)
+        weights = [config.student_weight * each for each in (1.0, config.target_only_weight)[: len(second)]]
+        lesson = Lesson(problem.target_y, (*first, *second), (*[1.0] * len(first), *weights), alone)
+    if config.self_training_rounds > 0 and config.steady_share > 0:
+        return _with_steady_students(problem, lesson, config, seed)
     return lesson
 
 
@@ -143,14 +153,44 @@ def _without_each_fold(problem: TransferProblem, folds: int, seed: int) -> list[
     ]
 
 
-def _second_round(
-    problem: TransferProblem, guessed: NDArray[np.int64], config: TeachingConfig, seed: int
+def _students(
+    problem: TransferProblem,
+    compared: TransferProblem,
+    posterior: NDArray[np.float64],
+    config: TeachingConfig,
+    seed: int,
 ) -> list[NDArray[np.float64]]:
-    """Classify the target by boosting that learns from the guesses too, with the source and without it."""
+    """Classify the target by boosting that learns from the surer guesses too, with the source and without it.
+
+    Parameters
+    ----------
+    problem
+        The label draw.
+    compared
+        The same with the features that the source may be learned from by.
+    posterior
+        (target objects, classes) that the guesses come from.
+    config, seed
+        As for `teach`.
+    """
+    guessed = confident_classes(posterior, problem.target_y, config.confident_share)
     experts = []
     for with_source in (True, False) if config.target_only_student else (True,):
-        seen = problem if with_source else problem.target_alone()
+        seen = compared if with_source else problem.target_alone()
         models = fit_students(seen, guessed, range(seed, seed + config.students), with_source=with_source)
         with one_thread():
             experts.append(np.mean([model(seen.target_x) for model in models], axis=0))
     return experts
+
+
+def _with_steady_students(problem: TransferProblem, lesson: Lesson, config: TeachingConfig, seed: int) -> Lesson:
+    """Ask students, too, whose teachers looked at steady features alone; each counts once."""
+    guessed = confident_classes(lesson.posterior, problem.target_y, config.confident_share)
+    steady = steady_features(problem, guessed, config.steady_share, seed)
+    if steady.sum() < FEWEST_STEADY:
+        return lesson
+    compared = problem.with_features(steady)
+    teachers = first_opinions(compared, config, seed)
+    posterior = product_of_experts(teachers if lesson.alone is None else [*teachers, lesson.alone])
+    students = _students(problem, compared, posterior, config, seed)
+    return replace(lesson, experts=(*lesson.experts, *students), weights=(*lesson.weights, *[1.0] * len(students)))
