@@ -251,12 +251,10 @@ class TeachingConfig:
         Share of each guessed class, the surest first, that the next round learns from.
     students
         Boosting models of each kind in a later round.
-    student_weight
-        How often the opinion of each kind counts among the experts; one of the first round counts once.
     target_only_student
         Whether one kind learns without the source's labels.
     target_only_weight
-        How much more often the opinion of that kind counts.
+        How often the opinion of that kind counts among the experts.
     steady_share
         Two more students come of teachers that look at steady features alone: those of which a rule of the sources
         tells of the target's classes at least this share of what it tells of the sources'
@@ -277,7 +275,6 @@ class TeachingConfig:
     self_training_rounds: int = 1
     confident_share: float = 0.5
     students: int = 2
-    student_weight: float = 2.0
     target_only_student: bool = True
     target_only_weight: float = 1.0
     steady_share: float = 0.6
@@ -294,7 +291,7 @@ class TeachingConfig:
             raise SettingsError(f"replicates={self.replicates}: give 0 (none) or more.")
         if self.folds < 1 or self.students < 1 or self.self_training_rounds < 0:
             raise SettingsError("teaching: give at least one fold and one student, and no negative number of rounds.")
-        for name in ("student_weight", "target_only_weight", "steady_share"):
+        for name in ("target_only_weight", "steady_share"):
             if getattr(self, name) < 0:
                 raise SettingsError(f"teaching.{name} = {getattr(self, name)}: give 0 or more.")
         if not 0 < self.confident_share <= 1:

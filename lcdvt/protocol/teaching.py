@@ -8,7 +8,6 @@ labelled:
 1. boosting and a forest on both surveys' labels, and a forest on the target's few labels alone: where the surveys are
    very unlike, what the source says is the weaker advice;
 2. boosting on the labels and on the stars the first round was surest of, once with the source and once without it.
-   These students have learned the target's ways, and count twice.
 
 Then both rounds are gone through once more by teachers that look at nothing but steady features, of which the source
 tells what is true of the target, too (`lcdvt.protocol.steady`), and their two students are asked as well.
@@ -109,8 +108,8 @@ def teach(
     lesson = Lesson(problem.target_y, tuple(first), (1.0,) * len(first), alone)
     for _ in range(config.self_training_rounds):
         second = _students(problem, problem, lesson.posterior, config, seed)
-        weights = [config.student_weight * each for each in (1.0, config.target_only_weight)[: len(second)]]
-        lesson = Lesson(problem.target_y, (*first, *second), (*[1.0] * len(first), *weights), alone)
+        weights = (1.0,) * (len(first) + 1) + (config.target_only_weight,) * (len(second) - 1)
+        lesson = Lesson(problem.target_y, (*first, *second), weights, alone)
     if config.self_training_rounds > 0 and config.steady_share > 0:
         return _with_steady_students(problem, lesson, config, seed)
     return lesson
@@ -184,7 +183,7 @@ def _students(
 
 
 def _with_steady_students(problem: TransferProblem, lesson: Lesson, config: TeachingConfig, seed: int) -> Lesson:
-    """Ask students, too, whose teachers looked at steady features alone; each counts once."""
+    """Ask students, too, whose teachers looked at steady features alone."""
     guessed = confident_classes(lesson.posterior, problem.target_y, config.confident_share)
     steady = steady_features(problem, guessed, config.steady_share, seed)
     if steady.sum() < FEWEST_STEADY:
