@@ -2,10 +2,10 @@
 
     python benchmarks/start.py [--json FILE] [--functions]
 
-Twenty simulated EROS stars (seed 0) are ingested in one process, with all features and the period: once with an empty
-folder for compiled functions, then with what the first left there (the less of two rounds). `--functions` prints what
-each compiled function cost, and which of them compile more than once. `lcdvt --help` is timed as well: it must not
-load the compiler.
+Twenty simulated EROS stars (seed 0) are ingested in one process, with all features and the period, with an empty folder
+for compiled functions, and with what was left there: the least of three rounds of each, in turn, because one slow
+moment of the machine must not stand for either. `--functions` prints what each compiled function cost, and which of
+them compile more than once. `lcdvt --help` is timed as well: it must not load the compiler.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from pathlib import Path
 import lcdvt
 
 STARS = 20
-WARM_ROUNDS = 2
+ROUNDS = 3
 INGEST = """
 import sys, time
 from collections import Counter
@@ -79,14 +79,15 @@ def measure(show_functions: bool) -> dict[str, float]:
         folder = Path(temporary)
         lcdvt.simulate("eros", folder / "raw", objects=STARS)
 
-        def ingest(number: int) -> float:
-            mode = "functions" if show_functions and number == 0 else "quiet"
-            workspace = str(folder / f"workspace-{number}")
-            return cpu_seconds([sys.executable, "-c", INGEST, str(folder / "raw"), workspace, mode], folder / "cache")
+        def ingest(number: int, is_cold: bool) -> float:
+            mode = "functions" if show_functions and is_cold and number == 0 else "quiet"
+            workspace = folder / f"workspace-{number}-{'cold' if is_cold else 'warm'}"
+            command = [sys.executable, "-c", INGEST, str(folder / "raw"), str(workspace), mode]
+            return cpu_seconds(command, folder / f"cache-{number}")
 
-        cold = ingest(0)
-        warm = min(ingest(number) for number in range(1, 1 + WARM_ROUNDS))
-        helping = min(cpu_seconds([sys.executable, "-c", HELP], folder / "cache") for _ in range(WARM_ROUNDS))
+        rounds = [(ingest(number, is_cold=True), ingest(number, is_cold=False)) for number in range(ROUNDS)]
+        cold, warm = (min(taken) for taken in zip(*rounds, strict=True))
+        helping = min(cpu_seconds([sys.executable, "-c", HELP], folder / "cache-0") for _ in range(ROUNDS))
     return {"cold_over_warm": cold / warm, "cold_cpu_s": cold, "warm_cpu_s": warm, "help_cpu_s": helping}
 
 
