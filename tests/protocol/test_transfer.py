@@ -56,7 +56,8 @@ def test_teachers_learn_from_replicates_which_are_kept_in_the_workspace(result, 
         assert list((data / name / "replicates").rglob("part-*.parquet"))
     without = lcdvt.transfer("old", "new", data=data, name="whole", replicates=0, **{**QUICK, "repeats": 1})
     assert load_run(without.folder).config.teaching.replicates == 0
-    assert not without.predictions().filter(like="p_").equals(result.predictions().filter(like="p_"))
+    # DVT is taught classes, which may be the same either way: the score of none of them shows what its teachers said
+    assert not without.predictions()["other_score"].equals(result.predictions()["other_score"])
     rival = [next(row for row in run.table().scores if row.name == "forest-target") for run in (without, result)]
     assert rival[0].draws[0] == rival[1].draws[0], "rivals learn from the survey's features as they are"
     with pytest.raises(SettingsError, match="rows=boosting-self-trained-replicates: there is no such row"):
