@@ -169,6 +169,26 @@ def test_long_period_variable_is_not_overfitted() -> None:
     assert max(r.fap for r in results) < 1e-3
 
 
+@pytest.mark.parametrize("seed", [0, 4, 12, 15])
+def test_a_slow_change_seen_night_by_night_does_not_repeat_daily(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    nights = np.sort(rng.choice(np.r_[0:150, 330:500], 100, replace=False))
+    t, period = nights + 0.2 + rng.normal(0.0, 0.06, 100), rng.uniform(80.0, 160.0)
+    drift = np.cumsum(rng.normal(0.0, 0.01, 500))[nights]
+    mag = wave(t, period, [0.2, 0.15], [0.0, 1.0]) + drift + rng.normal(0.0, 0.02, 100)
+    assert find_period([t], [mag], [np.full(100, 0.02)], (0.15, 900.0)).period == pytest.approx(period, rel=0.05)
+
+
+@pytest.mark.parametrize("period", [0.985, 0.998, 1.001, 1.017])
+def test_a_period_of_nearly_a_day_is_found_where_the_sampling_can_tell(period: float) -> None:
+    rng = np.random.default_rng(3)
+    t = np.sort(rng.uniform(0.0, 60.0, 400))
+    mag = wave(t, period, [0.3, 0.2, 0.1], [0.0, 1.0, 0.0]) + rng.normal(0.0, 0.01, 400)
+    found = find_period([t], [mag], [np.full(400, 0.01)], (0.15, 40.0))
+    assert found.period == pytest.approx(period, rel=2e-3)
+    assert found.n_harmonics >= 3
+
+
 @pytest.mark.parametrize("correlation_time", [20.0, 200.0])
 def test_random_walks_are_not_significant(correlation_time: float) -> None:
     results = [search(lambda t, rng: random_walk(t, rng, correlation_time, 0.3), seed) for seed in range(15)]

@@ -97,12 +97,13 @@ def test_the_transforms_give_the_sums_power(n_grid: int) -> None:
 @kernel
 def fit(
     t, w, y, bounds, max_harmonics, frequencies, reaches, count, n_points, highest, model, sharpenings, sharpened,
-    baseline, cycles_per_harmonic, window_penalty, is_rough, epochs, rough, small, coefficients, places, table, window,
+    baseline, near_a_day, cycles_per_harmonic, window_penalty, is_rough, epochs, rough, small, coefficients, places,
+    table, window,
 ):  # fmt: skip
     fit_all(
         t, w, y, bounds, max_harmonics, frequencies, reaches, count, n_points, highest, model, sharpenings, sharpened,
-        baseline, cycles_per_harmonic, window_penalty, is_rough, epochs, rough, small, coefficients, places, table,
-        window,
+        baseline, near_a_day, cycles_per_harmonic, window_penalty, is_rough, epochs, rough, small, coefficients, places,
+        table, window,
     )  # fmt: skip
 
 
@@ -112,7 +113,7 @@ def test_fits_side_by_side_are_those_of_each_alone(most: tuple[int, ...]) -> Non
     t, y, w = (np.concatenate(each) for each in zip(*curves, strict=True))
     bands = Bands(t - 50.0, w / w.sum(), y - 15.0, np.arange(len(most) + 1) * 40, np.array(most))
     frequencies, reaches = np.array([1.0 / 0.77, 0.31, 0.5, 1e-4, 2.1]), np.array([0.01, 0.01, 0.02, 1e-4, 0.005])
-    sizes = (3, 8, NO_MODEL, 0, 0, 0.0, 1.0, 0.0, False)
+    sizes = (3, 8, NO_MODEL, 0, 0, 0.0, 0.0, 1.0, 0.0, False)
     together = FitWork.of(bands.t.size, len(bands.max_harmonics), 5)
     fit(*bands, frequencies, reaches, 5, *sizes, *together)
     for k in range(5):
@@ -130,7 +131,7 @@ def test_rough_fits_gain_what_exact_ones_do(epochs: int) -> None:
     frequencies, reaches = np.array([1.0 / 0.77, 0.31, 5.9]), np.full(3, 4e-4)
     exact, rough = FitWork.of(t.size, 1, 3), FitWork.of(t.size, 1, 3)
     for work, is_rough in ((exact, False), (rough, True)):
-        fit(*bands, frequencies, reaches, 3, 5, 4, NO_MODEL, 0, 0, 0.0, 1.0, 0.0, is_rough, *work)
+        fit(*bands, frequencies, reaches, 3, 5, 4, NO_MODEL, 0, 0, 0.0, 0.0, 1.0, 0.0, is_rough, *work)
     # single precision, seven digits, of a share of the variance, in units of half an epoch
     np.testing.assert_allclose(rough.table[1, :, :4], exact.table[1, :, :4], rtol=0.0, atol=1e-4 * epochs)
     np.testing.assert_allclose(rough.window, exact.window, rtol=0.0, atol=1e-5)
@@ -187,7 +188,7 @@ def test_every_model_is_the_least_squares_fit(model: int) -> None:
     root = np.sqrt(w)
     solution = np.linalg.lstsq(design * root[:, None], y * root, rcond=None)[0]
     expected = y - design @ solution
-    no_sharpening = (0, 0, 0.0, 1.0, 0.0, False)
+    no_sharpening = (0, 0, 0.0, 0.0, 1.0, 0.0, False)
     work, frequency = FitWork.of(bands.t.size, len(bands.max_harmonics), 1), np.array([1.0 / 1.54])
     fit(*bands, frequency, np.zeros(1), 1, 1, MODEL_HIGHEST[model], model, *no_sharpening, *work)
     coefficients = work.coefficients.copy()

@@ -46,7 +46,7 @@ from lcdvt.features.period.normal import (
 from lcdvt.features.period.scan import Candidates
 from lcdvt.features.period.shape import TWO_HARMONICS, DoubleWavePrior, double_wave_log_odds
 from lcdvt.features.period.significance import LANE_ROWS, LANES, false_alarm
-from lcdvt.features.period.stars import BASELINE, HIGHEST, INDEPENDENT, LOWEST, Stars
+from lcdvt.features.period.stars import BASELINE, HIGHEST, INDEPENDENT, LOWEST, NEAR_A_DAY, Stars
 
 # About halves and doubles, a matter of how minima differ, eclipses do not argue: harmonics know more of the shape.
 SAME_PERIOD = np.array((0.25, 0.5, 1.0, 2.0, 4.0))
@@ -263,7 +263,7 @@ def _let_eclipses_argue(
 ) -> None:
     """Fill what eclipses tell of a star instead of what harmonics do, where they fit better."""
     bands, begin, count = stars.bands(star), int(stars.starts[star]), int(candidates.counts[star])
-    baseline, _, lowest, highest, _ = stars.numbers[star].tolist()
+    baseline, lowest, highest = stars.numbers[star, [BASELINE, LOWEST, HIGHEST]].tolist()
     frequency, memory, _ = results.found[star].tolist()
     tried = candidates.frequencies[star, :count], candidates.reaches[star, :count]
     excess = results.excess[begin : begin + bands.t.size]
@@ -396,7 +396,7 @@ def _choose(
     one's best model told of and returned. All in one, because the fits are most of what there is to compile.
     """
     baseline, n_independent = numbers[BASELINE], numbers[INDEPENDENT]
-    lowest, highest = numbers[LOWEST], numbers[HIGHEST]
+    lowest, highest, near_a_day = numbers[LOWEST], numbers[HIGHEST], numbers[NEAR_A_DAY]
     no_model, sine, two_harmonics, none = np.int64(NO_MODEL), np.int64(ONE_SINE), np.int64(TWO_HARMONICS), np.int64(0)
     all_harmonics, first_harmonics = np.int64(HIGHEST_HARMONIC), np.int64(rules[FIRST_HARMONICS])
     first_points, final_points = np.int64(rules[FIRST_POINTS]), np.int64(rules[FINAL_POINTS])
@@ -406,12 +406,13 @@ def _choose(
     if known_memory > 0.0:
         fit_all(
             t, w, y, bounds, max_harmonics, candidates, reaches, count, final_points, all_harmonics, no_model,
-            sharpenings, sharpened, baseline, cycles, penalty, is_rough, epochs, rough, small, coefficients, places,
-            table, window,
+            sharpenings, sharpened, baseline, near_a_day, cycles, penalty, is_rough, epochs, rough, small, coefficients,
+            places, table, window,
         )  # fmt: skip
         fill_scores(
-            bounds, max_harmonics, count, frequencies, gains, window, known_memory, baseline, cycles, penalty, scores
-        )
+            bounds, max_harmonics, count, frequencies, gains, window, known_memory, baseline, near_a_day, cycles,
+            penalty, scores,
+        )  # fmt: skip
         fill_best(scores, count, count, places)
         found[FREQUENCY] = -np.inf
         chosen = no_model
@@ -430,14 +431,17 @@ def _choose(
     is_first_rough = has_more_models and first_harmonics <= FEW_HARMONICS
     fit_all(
         t, w, y, bounds, max_harmonics, candidates, reaches, count, first_points, first_harmonics, no_model, none, none,
-        baseline, cycles, penalty, is_first_rough, epochs, rough, small, coefficients, places, table, window,
+        baseline, near_a_day, cycles, penalty, is_first_rough, epochs, rough, small, coefficients, places, table,
+        window,
     )  # fmt: skip
     best = _best_sine(gains, count)
     memory = fit_model(
         t, w, y, bounds, max_harmonics, frequencies[best, ONE_SINE], sine, epochs, rough, small, coefficients, place,
         row, single,
     )  # fmt: skip
-    fill_scores(bounds, max_harmonics, count, frequencies, gains, window, memory, baseline, cycles, penalty, scores)
+    fill_scores(
+        bounds, max_harmonics, count, frequencies, gains, window, memory, baseline, near_a_day, cycles, penalty, scores
+    )
     at, model = _highest(scores, count)
     if not scores[at, model] > -np.inf:
         return no_model
@@ -459,10 +463,11 @@ def _choose(
     again = kept if has_more_models else none
     fit_all(
         t, w, y, bounds, max_harmonics, finalists[0], finalists[1], again, first_points, all_harmonics, no_model, none,
-        none, baseline, cycles, penalty, is_rough, epochs, rough, small, coefficients, places, table, window,
+        none, baseline, near_a_day, cycles, penalty, is_rough, epochs, rough, small, coefficients, places, table,
+        window,
     )  # fmt: skip
     # As if residuals were independent: the best of them leaves the least signal in its residuals.
-    fill_scores(bounds, max_harmonics, kept, frequencies, gains, window, 1.0, baseline, cycles, 0.0, scores)
+    fill_scores(bounds, max_harmonics, kept, frequencies, gains, window, 1.0, baseline, near_a_day, cycles, 0.0, scores)
     at, model = _highest(scores, kept)
     best, contenders = _best_sine(gains, kept), np.int64(0)
     least, of_weights = rules[CONTENDERS] * scores[at, model] - rules[ALLOWANCE], frequencies[at, model]
@@ -508,15 +513,17 @@ def _choose(
     w, y = robust_w, robust_y
     fit_all(
         t, w, y, bounds, max_harmonics, finalists[0], finalists[1], kept, final_points, all_harmonics, no_model,
-        sharpenings, sharpened, baseline, cycles, penalty, is_rough, epochs, rough, small, coefficients, places, table,
-        window,
+        sharpenings, sharpened, baseline, near_a_day, cycles, penalty, is_rough, epochs, rough, small, coefficients,
+        places, table, window,
     )  # fmt: skip
     best = _best_sine(gains, kept)
     memory = fit_model(
         t, w, y, bounds, max_harmonics, frequencies[best, ONE_SINE], sine, epochs, rough, small, coefficients, place,
         row, single,
     )  # fmt: skip
-    fill_scores(bounds, max_harmonics, kept, frequencies, gains, window, memory, baseline, cycles, penalty, scores)
+    fill_scores(
+        bounds, max_harmonics, kept, frequencies, gains, window, memory, baseline, near_a_day, cycles, penalty, scores
+    )
     at, model = _highest(scores, kept)
     frequency, score = frequencies[at, model], scores[at, model]
 
@@ -526,10 +533,12 @@ def _choose(
     finalists[0, 1], finalists[1, 1] = 2.0 * frequency, 0.2 / baseline
     fit_all(
         t, w, y, bounds, max_harmonics, finalists[0], finalists[1], two, final_points, all_harmonics, no_model,
-        sharpenings, sharpened, baseline, cycles, penalty, is_rough, epochs, rough, small, coefficients, places, table,
-        window,
+        sharpenings, sharpened, baseline, near_a_day, cycles, penalty, is_rough, epochs, rough, small, coefficients,
+        places, table, window,
     )  # fmt: skip
-    fill_scores(bounds, max_harmonics, two, frequencies, gains, window, memory, baseline, cycles, penalty, scores)
+    fill_scores(
+        bounds, max_harmonics, two, frequencies, gains, window, memory, baseline, near_a_day, cycles, penalty, scores
+    )
     fill_best(scores, two, two, places)
     for other in range(2):
         of_other = places[1, 0] if places[0, 0] == other else places[1, 1]
@@ -557,8 +566,8 @@ def _choose(
         finalists[0, 0], finalists[1, 0] = frequency, reach
         fit_all(
             t, w, y, bounds, max_harmonics, finalists[0], finalists[1], one, final_points, MODEL_HIGHEST[model],
-            no_model, none, none, baseline, cycles, penalty, is_rough, epochs, rough, small, coefficients, places,
-            table, window,
+            no_model, none, none, baseline, near_a_day, cycles, penalty, is_rough, epochs, rough, small, coefficients,
+            places, table, window,
         )  # fmt: skip
         frequency = frequencies[0, model]
         reach *= 2.0 / (final_points - 1)

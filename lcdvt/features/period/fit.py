@@ -55,6 +55,10 @@ LONGEST_LAG = 40
 SHARPENING_POINTS = 5
 # Nearer than the next frequency tried, whatever the last digit.
 INSIDE = 0.999
+# Log-likelihood by which a period of nearly a day has to be better than the slow change that it looks like: periods of
+# months are a tenth of the stars on a hundredth of the frequencies. Two and three days, which slow changes look like
+# less often, would cost a Cepheid in thirty its period.
+NEARLY_A_DAY_IS_RARE = 3.0
 # Of the coefficients, the columns of the weighted mean squares before and after.
 WHOLE, LEFT = 2 * HIGHEST_HARMONIC, 2 * HIGHEST_HARMONIC + 1
 # After the numbers of the fits side by side: which candidate, frequency and band these are, then one fit's gains of all
@@ -147,9 +151,14 @@ _SMALL = np.zeros(ROOM)
 @small_part
 def fill_scores(
     bounds: Integers, max_harmonics: Integers, count: int, frequencies: Floats, gains: Floats, window: Floats,
-    memory: float, baseline: float, cycles_per_harmonic: float, window_penalty: float, scores: Floats,
+    memory: float, baseline: float, near_a_day: float, cycles_per_harmonic: float, window_penalty: float,
+    scores: Floats,
 ) -> None:  # fmt: skip
-    """Fill log-likelihoods minus penalties, both for the effective number of epochs; −∞ for models not allowed."""
+    """Fill log-likelihoods minus penalties, both for the effective number of epochs; −∞ for models not allowed.
+
+    A period so near to a day shows a telescope that observes night by night no more cycles than the slow change that it
+    would be mistaken for.
+    """
     for model in range(N_MODELS):
         wanted, penalty, is_determined = MODEL_HARMONICS[model], 0.0, False
         for b in range(bounds.size - 1):
@@ -158,11 +167,15 @@ def fill_scores(
             effective = (bounds[b + 1] - bounds[b]) / memory
             penalty += used * math.log(effective if effective > 3.0 else 3.0)
         for place in range(count):
-            most = frequencies[place, model] * baseline / cycles_per_harmonic
+            beside = abs(frequencies[place, model] - 1.0)
+            is_nearly_a_day = beside < near_a_day
+            seen = beside if is_nearly_a_day else frequencies[place, model]
+            most = seen * baseline / cycles_per_harmonic
             is_allowed = is_determined and (most >= MODEL_HIGHEST[model] or MODEL_HIGHEST[model] == 1)
             scores[place, model] = -np.inf
             if is_allowed and gains[place, model] > 0.0:
                 scores[place, model] = gains[place, model] / memory - penalty - window_penalty * window[place]
+                scores[place, model] -= NEARLY_A_DAY_IS_RARE if is_nearly_a_day else 0.0
 
 
 @small_part
@@ -214,8 +227,8 @@ def _correlation_length(epochs: Floats, w: Floats, bounds: Integers) -> float:
 def fit_all(
     t: Floats, w: Floats, y: Floats, bounds: Integers, max_harmonics: Integers, frequencies: Floats, reaches: Floats,
     count: int, n_points: int, highest: int, model: int, sharpenings: int, sharpened: int, baseline: float,
-    cycles_per_harmonic: float, window_penalty: float, is_rough: bool, epochs: Floats, rough: Singles,
-    small: Floats, coefficients: Floats, places: Integers, table: Floats, window: Floats,
+    near_a_day: float, cycles_per_harmonic: float, window_penalty: float, is_rough: bool, epochs: Floats,
+    rough: Singles, small: Floats, coefficients: Floats, places: Integers, table: Floats, window: Floats,
 ) -> float:  # fmt: skip
     """Fit every model with harmonics up to `highest` at `n_points` frequencies around each of `count` candidates.
 
@@ -341,8 +354,8 @@ def fit_all(
             memory = _correlation_length(epochs, w, bounds)
         if turn % 2 == 1:
             fill_scores(
-                bounds, max_harmonics, count, best_frequency, best_gain, window, memory, baseline, cycles_per_harmonic,
-                window_penalty, scores,
+                bounds, max_harmonics, count, best_frequency, best_gain, window, memory, baseline, near_a_day,
+                cycles_per_harmonic, window_penalty, scores,
             )  # fmt: skip
             fill_best(scores, count, sharpened, places)
     return memory
@@ -457,5 +470,5 @@ def fit_model(
     one, none, is_rough = np.int64(1), np.int64(0), np.bool_(False)
     return fit_all(
         t, w, y, bounds, max_harmonics, single[0:1], single[0:1], one, one, MODEL_HIGHEST[model], model, none, none,
-        0.0, 1.0, 0.0, is_rough, epochs, rough, small, coefficients, place, row, single[1:2],
+        0.0, 0.0, 1.0, 0.0, is_rough, epochs, rough, small, coefficients, place, row, single[1:2],
     )  # fmt: skip

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from lcdvt.compiled.kernel import fast_kernel, fast_part, kernel, part
 from lcdvt.features.period.fit import Bands
 from lcdvt.features.period.normal import Floats, Integers
-from lcdvt.features.period.stars import FIRST, LAST, STEP, Stars
+from lcdvt.features.period.stars import FIRST, LAST, NUMBERS, STEP, Stars
 from lcdvt.features.transforms import Transforms
 from lcdvt.features.waves import wave
 
@@ -155,7 +155,7 @@ def scan_score(stars: Stars) -> Powers:
 
 def direct_power(t: Floats, y: Floats, w: Floats, df: float, n_grid: int) -> Powers:
     """Return the floating-mean Lomb–Scargle power at df, 2 df, … (Zechmeister & Kürster 2009, eq. 5)."""
-    numbers, one = np.full((1, 5), df), np.ones(1, dtype=np.int64)
+    numbers, one = np.full((1, NUMBERS), df), np.ones(1, dtype=np.int64)
     one_band = Stars(t, w, y, 0 * one, np.array(((0, t.size),)), one[None], one, numbers, np.array(((1, n_grid),)))
     return _scan_stars(one_band, np.array((1, 1, 1, t.size)))[0].power[:-1]
 

@@ -9,12 +9,18 @@ from lcdvt.compiled.kernel import kernel, part
 from lcdvt.features.period.fit import Bands
 from lcdvt.features.period.median import median, select
 from lcdvt.features.period.normal import HIGHEST_HARMONIC, Floats, Integers
+from lcdvt.features.waves import wave
 
 # With fewer epochs a sine and a mean leave nothing to judge them by.
 FEWEST_EPOCHS = 5
 # Columns of `Stars.numbers` and of `Stars.grid`.
-BASELINE, STEP, LOWEST, HIGHEST, INDEPENDENT = range(5)
+BASELINE, STEP, LOWEST, HIGHEST, INDEPENDENT, NEAR_A_DAY, NUMBERS = range(7)
 FIRST, LAST = range(2)
+# Where the spectral window is so high at one cycle a day, slow changes look like periods near a day. On the ground it
+# is 0.4 to 0.75 (EROS-1, Catalina, ASAS; MACHO, HiTS, ZTF, Rubin simulated), for Gaia below 0.01.
+NIGHTLY = 0.25
+# So near, in cycles a day: what changes within a month or more.
+NEAR = 0.03
 
 
 class Stars(NamedTuple):
@@ -32,7 +38,8 @@ class Stars(NamedTuple):
         How many bands these are; 0 where a star has no period.
     numbers
         A row for each star: days from its first to its last epoch, step of the grid, lowest and highest frequency that
-        may be chosen, and how many independent frequencies lie between.
+        may be chosen, how many independent frequencies lie between, and how near to one cycle a day a frequency is
+        doubtful: 0 where the star was not observed night by night.
     grid
         A row for each star: the first and the last of the multiples of the step to look at.
     """
@@ -79,7 +86,7 @@ def prepare_stars(time: Floats, mag: Floats, err: Floats, offsets: Integers, ban
     starts = offsets[:-1:bands] - offsets[0]
     bounds, max_harmonics = np.zeros((stars, bands + 1), dtype=np.int64), np.zeros((stars, bands), dtype=np.int64)
     n_bands, grid = np.empty(stars, dtype=np.int64), np.empty((stars, 2), dtype=np.int64)
-    numbers = np.empty((stars, 5))
+    numbers = np.empty((stars, NUMBERS))
     _prepare_all(time, mag, err, offsets, rules, t, w, y, work, starts, bounds, max_harmonics, n_bands, numbers, grid)
     return Stars(t, w, y, starts, bounds, max_harmonics, n_bands, numbers, grid)
 
@@ -116,7 +123,20 @@ def _prepare_all(
             numbers[star, BASELINE], numbers[star, STEP] = span, step
             numbers[star, LOWEST], numbers[star, HIGHEST] = lowest, highest
             numbers[star, INDEPENDENT] = (highest - lowest) * span
+            end = begin + bounds[star, count]
+            numbers[star, NEAR_A_DAY] = NEAR if _window_at_a_day(t[begin:end]) > NIGHTLY else 0.0
             grid[star, FIRST], grid[star, LAST] = first, last
+
+
+@part
+def _window_at_a_day(t: Floats) -> float:
+    """Return the power of the spectral window at one cycle a day, 0 to 1."""
+    cosines, sines = 0.0, 0.0
+    for i in range(t.size):
+        c, s = wave(t[i])
+        cosines += c
+        sines += s
+    return (cosines * cosines + sines * sines) / (t.size * t.size)
 
 
 @part
