@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from helpers.fewer_trees import fewer_trees
+from helpers.fewer_trees import IN_EVERY_PROCESS, fewer_trees
 from helpers.warm_commands import WarmCommand
 from hypothesis import settings
 
@@ -84,8 +84,10 @@ def lcdvt_here(
 
 @pytest.fixture(scope="module")
 def few_trees() -> Iterator[None]:
-    """Teachers and rivals of a few trees each, in this process: for what does not depend on how good they are."""
-    with fewer_trees():
+    """Teachers and rivals of a few trees each, here and in commands: for what does not depend on how good they are."""
+    with fewer_trees(), pytest.MonkeyPatch.context() as patch:
+        for variable, value in IN_EVERY_PROCESS.items():
+            patch.setenv(variable, value)
         yield
 
 

@@ -17,7 +17,7 @@ import lcdvt
 from lcdvt.errors import WorkspaceError
 
 # Each of the commands is run a dozen times: on a busy machine that takes longer than a test usually may.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(2400)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(2400), pytest.mark.usefixtures("few_trees")]
 
 STARS = 48
 ENSEMBLE = ["ensemble", "--source", "old", "--target", "new", "--labels", "20%", "--members", 2, "--repeats", 3,

@@ -15,8 +15,11 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from unittest import mock
+
+from helpers.fewer_trees import FEW_STEPS, IN_EVERY_PROCESS, fewer_trees
 
 IMPORTED = (
     *("torch", "pandas", "pyarrow.csv", "pyarrow.dataset", "numba", "joblib", "safetensors.torch", "matplotlib.pyplot"),
@@ -42,7 +45,7 @@ class WarmCommand:
     arguments
         Of the command.
     variables
-        Its whole environment.
+        Its whole environment; with `helpers.fewer_trees.IN_EVERY_PROCESS` among it, it trains with fewer trees.
     cwd
         Where it runs.
     mix
@@ -106,8 +109,10 @@ def _run(arguments: list[str], variables: dict[str, str], folder: Path, written:
     if "COLUMNS" in variables:
         out.width = int(variables["COLUMNS"])
     sys.argv = arguments
+    few = fewer_trees(FEW_STEPS) if variables.items() >= IN_EVERY_PROCESS.items() else nullcontext()
     try:
-        main()
+        with few:
+            main()
     finally:  # as at the end of any interpreter, which a fork leaves by a shorter way
         threading._shutdown()  # type: ignore[attr-defined]
         atexit._run_exitfuncs()

@@ -13,6 +13,8 @@ from helpers.fault_runs import finish, start
 import lcdvt
 from lcdvt.errors import LcdvtError
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 OLD_RUN = Path(__file__).parents[1] / "data" / "run-0.1"
 STARS = 240
 
