@@ -6,6 +6,8 @@ CRC-32 ("seen"); the rest ("unseen") were only scored, and both are printed. The
 numbers of the double-wave prior (its largest amplitude and its allowance for star spots) were revised, on the seen
 half, because the Cepheids of all catalina had scored too low; and when eclipses may overrule harmonics was settled
 looking at all of catalina, where five stars have another period for it. The class label never reaches the search.
+LPV_daily is the share of all stars labelled LPV, whether their period is confirmed or not, that are given less than ten
+days: slow changes that night-by-night sampling turns into a day or its parts.
 
     python benchmarks/periods.py --data DIR --json periods.json [--only ps1_s82]
 
@@ -66,6 +68,7 @@ PEER_SURVEYS = ("eros1", "catalina", "sdss_s82")
 # The highest may lie at a period longer than the range, at which light-curve's grid begins.
 PEAKS_ASKED = 10
 SURE = 0.01
+SLOW, DAILY = "LPV", 10.0
 FEETS, FATS, ONE_SINE, ASTROPY = "feets PeriodLS", "FATS PeriodLS", "one sine", "astropy multiband"
 
 
@@ -87,10 +90,12 @@ class Star(NamedTuple):
         return zlib.crc32(self.id.encode()) % 2 == 0
 
 
-def load_stars(folder: Path, survey: str) -> list[Star]:
-    """Read a survey's stars with a period to compare with."""
+def load_stars(folder: Path, survey: str, label: str = "") -> list[Star]:
+    """Read a survey's stars with a period to compare with, or all with a label."""
     labels = pd.read_csv(folder / survey / "labels.csv", dtype={"id": str})
-    if "period_confirmed" in labels:
+    if label:
+        labels = labels[labels["label"] == label]
+    elif "period_confirmed" in labels:
         labels = labels[labels["period_confirmed"]]
     labels = labels[labels["period"] > 0.0]
     epochs = pd.read_csv(folder / survey / "lightcurves.csv.gz", dtype={"id": str})
@@ -409,6 +414,11 @@ def main() -> None:
             binaries = _by_class(stars)["EB"]
             shares[survey]["EB_or_half"] = shares[survey]["EB"] + share(binaries, found, 0.5)
             print(f"EB_or_half {shares[survey]['EB_or_half']:.3f}")
+        if SLOW in shares[survey]:
+            slow = [star for star in load_stars(folder, survey, SLOW) if star.seen or not arguments.seen]
+            given = periods_of(sample_per_class(slow, arguments.sample, arguments.seed), our_periods, arguments.jobs)
+            shares[survey]["LPV_daily"] = float(np.mean([period < DAILY for period in given.values()]))
+            print(f"LPV_daily {shares[survey]['LPV_daily']:.3f} of {len(given)}")
     if arguments.json is not None:
         arguments.json.write_text(json.dumps(shares, indent=2) + "\n")
 

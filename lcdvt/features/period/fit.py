@@ -58,7 +58,7 @@ INSIDE = 0.999
 # Log-likelihood by which a period of nearly a day has to be better than the slow change that it looks like: periods of
 # months are a tenth of the stars on a hundredth of the frequencies. Two and three days, which slow changes look like
 # less often, would cost a Cepheid in thirty its period.
-NEARLY_A_DAY_IS_RARE = 3.0
+NEARLY_A_DAY_IS_RARE = 2.0
 # Of the coefficients, the columns of the weighted mean squares before and after.
 WHOLE, LEFT = 2 * HIGHEST_HARMONIC, 2 * HIGHEST_HARMONIC + 1
 # After the numbers of the fits side by side: which candidate, frequency and band these are, then one fit's gains of all
