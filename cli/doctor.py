@@ -36,11 +36,13 @@ def doctor(
     from lcdvt.checks.doctor import doctor as look
 
     if compile_functions:
+        from lcdvt.baselines.boosting import compile_boosting
         from lcdvt.ingestion.compile_ahead import compile_everything, number_of_all_functions
         from lcdvt.parallel.executors import Workers
 
         with progress_display(f"compiling {number_of_all_functions()} functions, once", unit="") as progress:
             compile_everything(Workers(jobs), progress)
+        compile_boosting()
 
     found = look(data)
     _print(found)

@@ -2,14 +2,15 @@
 
 On the few hundred rows of a label draw scikit-learn spends most of a forest's time in Python, copying settings and
 checking rows for each tree. Here the forest's own checks count for all its trees; the trees are grown by scikit-learn's
-compiled builder from the same random numbers, and are the same.
+compiled builder from the same random numbers, and are the same. So are the answers, for which scikit-learn prepares
+threads for each tree, whether there are any or not.
 """
 
 from typing import Any, Final
 
 import numpy as np
 import sklearn
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
@@ -18,6 +19,10 @@ SHORTENED: Final = ("1.9",)
 
 # Where a tree's random state is drawn from; scikit-learn takes the same range.
 _STATES: Final = np.iinfo(np.int32).max
+
+
+def _is_shortened() -> bool:
+    return sklearn.__version__.rpartition(".")[0] in SHORTENED
 
 
 class _CheckedTree(DecisionTreeClassifier):
@@ -64,8 +69,19 @@ class QuickForest(RandomForestClassifier):
             n_jobs=1,
         )
 
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the mean of the trees' leaf shares, (rows, classes)."""
+        if not _is_shortened():
+            proba: NDArray[np.float64] = super().predict_proba(X)
+            return proba
+        x = np.asarray(X, dtype=np.float32)
+        total = np.zeros((len(x), len(self.classes_)))
+        for tree in self.estimators_:
+            total += tree.tree_.predict(x)
+        return total / len(self.estimators_)
+
     def _make_estimator(self, append: bool = True, random_state: Any = None) -> DecisionTreeClassifier:
-        if sklearn.__version__.rpartition(".")[0] not in SHORTENED:
+        if not _is_shortened():
             tree: DecisionTreeClassifier = super()._make_estimator(append, random_state)
             return tree
         tree = _CheckedTree(min_samples_leaf=self.min_samples_leaf, random_state=random_state.randint(_STATES))

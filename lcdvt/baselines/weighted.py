@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lcdvt.baselines.boosting import QuicklyBinnedBoosting
+from lcdvt.baselines.boosting import HistogramBoosting
 from lcdvt.baselines.fitting import ClassProbabilities, balanced_weights, fit_classes
 from lcdvt.baselines.forests import ForestConfig
 from lcdvt.baselines.one_thread import one_thread
@@ -121,16 +121,15 @@ class WeightedBothSurveys:
         return boosting(self.config, seed, search)
 
 
-def boosting(config: WeightedConfig, seed: int, search: bool = False) -> QuicklyBinnedBoosting:
+def boosting(config: WeightedConfig, seed: int, search: bool = False) -> HistogramBoosting:
     """Return unfitted boosting; `search` takes the quick version."""
-    return QuicklyBinnedBoosting(
+    return HistogramBoosting(
         max_iter=config.search_rounds if search else config.rounds,
         learning_rate=config.search_learning_rate if search else config.learning_rate,
         max_leaf_nodes=config.leaves,
         max_bins=config.bins,
         max_features=config.feature_share,
         min_samples_leaf=config.smallest_leaf,
-        early_stopping=False,
         random_state=seed,
     )
 

@@ -24,7 +24,7 @@ def fewer_trees(steps: int | None = None) -> Iterator[None]:
     steps
         How long the default preset trains; None for as long as ever.
     """
-    from lcdvt.baselines.boosting import QuicklyBinnedBoosting
+    from lcdvt.baselines.boosting import HistogramBoosting
     from lcdvt.baselines.quick_forest import QuickForest
     from lcdvt.baselines.weighted import WeightedBothSurveys
     from lcdvt.dvt import config
@@ -51,7 +51,7 @@ def fewer_trees(steps: int | None = None) -> Iterator[None]:
 
     with ExitStack() as patches:
         smaller(QuickForest, "n_estimators", 15)
-        smaller(QuicklyBinnedBoosting, "max_iter", 10)
+        smaller(HistogramBoosting, "max_iter", 10)
         patches.enter_context(mock.patch.object(WeightedBothSurveys, "choose_weight", choose_of_two))
         patches.enter_context(mock.patch.object(novelty, "ISOLATION_TREES", 20))
         # with fewer a star may be in the sample of every tree
