@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lcdvt.compiled.kernel import part, small_part
+from lcdvt.compiled.kernel import apart_part, part, small_part
 from lcdvt.features.period.normal import (
     CHAIN_HIGHEST,
     CHAIN_SHORTEST,
@@ -111,8 +111,8 @@ class FitWork(NamedTuple):
     places
         Chosen candidates and their models.
     table
-        Best frequency, gain and score of each candidate and model, by how much it reduces the squares of one band, and
-        around which frequency the candidate was sharpened last.
+        Best frequency, gain and score of each candidate and model, the share of one band's squares that the best leaves,
+        and around which frequency the candidate was sharpened last.
     window
         The spectral window's power at each candidate.
     """
@@ -159,13 +159,17 @@ def fill_scores(
     A period so near to a day shows a telescope that observes night by night no more cycles than the slow change that it
     would be mistaken for.
     """
+    of_epochs, per_number = np.int64(0), 0.0
     for model in range(N_MODELS):
         wanted, penalty, is_determined = MODEL_HARMONICS[model], 0.0, False
         for b in range(bounds.size - 1):
             used = wanted if wanted < max_harmonics[b] else max_harmonics[b]
             is_determined = is_determined or used == wanted
-            effective = (bounds[b + 1] - bounds[b]) / memory
-            penalty += used * math.log(effective if effective > 3.0 else 3.0)
+            if bounds[b + 1] - bounds[b] != of_epochs:
+                of_epochs = bounds[b + 1] - bounds[b]
+                effective = of_epochs / memory
+                per_number = math.log(effective if effective > 3.0 else 3.0)
+            penalty += used * per_number
         for place in range(count):
             beside = abs(frequencies[place, model] - 1.0)
             is_nearly_a_day = beside < near_a_day
@@ -253,7 +257,7 @@ def fit_all(
     pivots, shares, reductions = small[PIVOTS:SHARES], small[SHARES:REDUCTIONS], small[REDUCTIONS:EVEN_REDUCTIONS]
     even_reductions, tail_reductions = small[EVEN_REDUCTIONS:TAIL_REDUCTIONS], small[TAIL_REDUCTIONS:OF_EVEN_MODELS]
     of_even_models, fits = small[OF_EVEN_MODELS:SIDE_BY_SIDE], small[SIDE_BY_SIDE:ROOM]
-    best_frequency, best_gain, scores, best_reduction, sharpened_at = table[0], table[1], table[2], table[3], table[4]
+    best_frequency, best_gain, scores, least_left, sharpened_at = table[0], table[1], table[2], table[3], table[4]
     most_of_all = np.int64(0)
     for b in range(n_bands):
         most_of_all = max_harmonics[b] if max_harmonics[b] > most_of_all else most_of_all
@@ -267,7 +271,7 @@ def fit_all(
         window[candidate] = 0.0
         for each in range(N_MODELS):
             best_frequency[candidate, each], best_gain[candidate, each] = 0.0, -np.inf
-            best_reduction[candidate, each] = -np.inf
+            least_left[candidate, each] = np.inf
     memory, step, shrinking = 1.0, -1.0, 1.0
     for turn in range(1 + 2 * sharpenings):
         items, points, most_harmonics, residual_model = count, n_points, highest, model
@@ -335,10 +339,16 @@ def fit_all(
                             sums, most_harmonics, most_of_all, normal, tail, pivots, shares, reductions,
                             even_reductions, tail_reductions, of_even_models, width,
                         )  # fmt: skip
-                        _keep_best(
-                            bounds, max_harmonics, most_harmonics, gathered, coefficients, reductions, of_even_models,
-                            fits, best_frequency, best_gain, best_reduction,
-                        )  # fmt: skip
+                        if n_bands == 1:
+                            _keep_least_left(
+                                most, most_harmonics, gathered, coefficients[0, WHOLE], reductions, of_even_models,
+                                fits, best_frequency, least_left, width,
+                            )  # fmt: skip
+                        else:
+                            _keep_best(
+                                bounds, max_harmonics, most_harmonics, gathered, coefficients, reductions,
+                                of_even_models, fits, best_frequency, best_gain,
+                            )  # fmt: skip
                         gathered = np.int64(0)
                 if residual_model != NO_MODEL or point == points - 1:
                     continue
@@ -350,6 +360,10 @@ def fit_all(
                     c, s = epochs[0, i], epochs[1, i]
                     epochs[0, i] = c * epochs[2, i] - s * epochs[3, i]
                     epochs[1, i] = s * epochs[2, i] + c * epochs[3, i]
+        if n_bands == 1 and residual_model == NO_MODEL:
+            for item in range(items):
+                candidate = places[0, item] if turn > 0 else item
+                _fill_gains(n, least_left[candidate], best_gain[candidate])
         if residual_model != NO_MODEL:
             memory = _correlation_length(epochs, w, bounds)
         if turn % 2 == 1:
@@ -364,13 +378,9 @@ def fit_all(
 @small_part
 def _keep_best(
     bounds: Integers, max_harmonics: Integers, highest: int, count: int, coefficients: Floats, reductions: Floats,
-    of_even_models: Floats, fits: Floats, best_frequency: Floats, best_gain: Floats, best_reduction: Floats,
+    of_even_models: Floats, fits: Floats, best_frequency: Floats, best_gain: Floats,
 ) -> None:  # fmt: skip
-    """Add the gains of the fits side by side over their bands, and keep each candidate's and model's best.
-
-    Of one band no logarithm is taken where the reduction is not the best yet.
-    """
-    is_single = bounds.size == 2
+    """Add the gains of the fits side by side over their bands, and keep each candidate's and model's best."""
     for lane in range(count):
         b, candidate = np.int64(fits[BAND + lane]), np.int64(fits[CANDIDATE + lane])
         n, most = bounds[b + 1] - bounds[b], max_harmonics[b]
@@ -388,10 +398,6 @@ def _keep_best(
                 reduced = told if told > -np.inf else reduced
             if not reduced >= 0.0:
                 continue
-            if is_single:
-                if reduced <= best_reduction[candidate, each]:
-                    continue
-                best_reduction[candidate, each] = reduced
             if reduced != of_reduction:
                 of_reduction = reduced
                 left = 1.0 - of_reduction / coefficients[b, WHOLE]
@@ -405,6 +411,65 @@ def _keep_best(
             if fits[GAINS + each] > best_gain[candidate, each]:
                 best_gain[candidate, each] = fits[GAINS + each]
                 best_frequency[candidate, each] = fits[FREQUENCY + lane]
+
+
+@apart_part
+def _keep_least_left(
+    most: int, highest: int, count: int, whole: float, reductions: Floats, of_even_models: Floats, fits: Floats,
+    best_frequency: Floats, least_left: Floats, width: int,
+) -> None:  # fmt: skip
+    """Keep each candidate's and model's best of the fits side by side, of a single band with epochs for `most` harmonics.
+
+    What is left of the squares tells which is the best: a logarithm of each would cost as much as the fits of sparse
+    curves, and so would a branch, which the processor guesses wrong as often as not. Models that the band has no epochs
+    for, or that need harmonics beyond the highest, are left out: simpler ones reduce as much.
+    """
+    least_of_all = 1.0 / LARGEST_GAIN_RATIO
+    for lane in range(width):
+        reductions[lane] = np.inf
+    for each in range(N_MODELS):
+        if MODEL_HARMONICS[each] > most or MODEL_HIGHEST[each] > highest:
+            continue
+        if each < HIGHEST_HARMONIC:
+            at = (each + 1) * LANES
+            for lane in range(width):
+                told = reductions[at + lane]
+                left = 1.0 - told / whole
+                left = left if left > least_of_all else least_of_all
+                # Beyond what is determined, models are all alike.
+                fits[GAINS + lane] = left if told >= 0.0 else reductions[at - LANES + lane]
+            for lane in range(width):
+                reductions[at + lane] = fits[GAINS + lane]
+        else:
+            at = (each - HIGHEST_HARMONIC) * LANES
+            for lane in range(width):
+                told = of_even_models[at + lane]
+                left = 1.0 - told / whole
+                left = left if left > least_of_all else least_of_all
+                fits[GAINS + lane] = left if told >= 0.0 else np.inf
+        begin = np.int64(0)
+        while begin < count:
+            candidate, lane, best = fits[CANDIDATE + begin], begin, np.int64(-1)
+            least = least_left[np.int64(candidate), each]
+            while lane < count and fits[CANDIDATE + lane] == candidate:
+                best = lane if fits[GAINS + lane] < least else best
+                least = fits[GAINS + lane] if fits[GAINS + lane] < least else least
+                lane += 1
+            if best >= 0:
+                least_left[np.int64(candidate), each] = least
+                best_frequency[np.int64(candidate), each] = fits[FREQUENCY + best]
+            begin = lane
+
+
+@small_part
+def _fill_gains(n: int, least_left: Floats, gains: Floats) -> None:
+    """Fill the gains of a candidate's models from the shares of the squares that they leave in so many epochs."""
+    of_share, gain = np.inf, -np.inf
+    for each in range(N_MODELS):
+        if least_left[each] != of_share:
+            of_share = least_left[each]
+            gain = -0.5 * n * math.log(of_share)
+        gains[each] = gain
 
 
 @small_part
