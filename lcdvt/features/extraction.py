@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from lcdvt.errors import SettingsError
 from lcdvt.features.config import Engine, FeatureConfig, complete_wavelengths, order_bands
 from lcdvt.features.feets.defects import REFUSED, refusal
-from lcdvt.features.gate import EPOCH_REASONS, PASSED, REASONS, Curves, Gated, GateReport, gate
+from lcdvt.features.gate import EPOCH_REASONS, PASSED, REASONS, TOO_FEW_EPOCHS, Curves, Gated, GateReport, gate
 from lcdvt.features.spec import DEFAULT_FEATURES
 from lcdvt.names import BAND, MAG, MAG_ERR, MJD, OBJECT_ID
 from lcdvt.parallel.executors import Workers, run_batches
@@ -130,7 +130,10 @@ def extract_table(epochs: pa.Table, config: FeatureConfig) -> pa.Table:
     bounds = np.searchsorted(keys, np.arange(len(objects) * len(config.bands) + 1))
     gated = gate(columns[0], columns[1], columns[2], bounds, config.minimum_epochs)
     # Where bands are joined, those with few epochs count, because they add up.
-    every = gate(columns[0], columns[1], columns[2], bounds, 1).curves if config.joins_bands else None
+    every = None
+    if config.joins_bands:
+        is_all = np.all(gated.reasons != TOO_FEW_EPOCHS)
+        every = gated.curves if is_all else gate(columns[0], columns[1], columns[2], bounds, 1).curves
     # What overflows, or is 0/0 on a flat curve, is NaN in the end.
     with np.errstate(all="ignore"):
         values = _values(gated, every, config, len(objects))

@@ -81,20 +81,29 @@ def fit_joint_curves(curves: Curves, n_bands: int, error_scale: float, error_flo
     offsets = np.ascontiguousarray(of_band[::n_bands])
     epochs = lengths(offsets)
     given = lengths(of_band).reshape(-1, n_bands)
+    of_object = np.repeat(np.arange(len(epochs)), epochs)
     of_bands = median_within(curves.mag, of_band)
-    rough = curves.mag - np.repeat(of_bands, given.ravel())
-    # The gate has sorted a single band.
-    order = order_within(curves.time, offsets) if n_bands > 1 else np.arange(len(curves.time))
-    band = np.repeat(np.tile(np.arange(n_bands), len(epochs)), given.ravel())[order]
-    t, y, e2 = curves.time[order], curves.mag[order], (error_scale * curves.err[order]) ** 2 + error_floor**2
-    spread = np.repeat(MAD_TO_SIGMA * median_within(np.abs(rough), offsets), epochs)
-    excess = np.maximum(np.abs(rough[order]) - OUTLIER_SIGMA * np.sqrt(spread * spread + e2), 0.0)
-    middle = median_within(curves.mag, offsets) if n_bands > 1 else of_bands
-    y = y - np.repeat(middle, epochs)
-    scale = np.maximum(np.sqrt(sum_within(rough * rough, offsets) / np.maximum(epochs, 1)), 1e-6)
     # The index of a band among those that have epochs.
     place = np.cumsum(given > 0, axis=1) - 1
-    walks = _Walks(t, y, e2 + excess * excess, place[np.repeat(np.arange(len(epochs)), epochs), band], offsets, n_bands)
+    if n_bands > 1:
+        rough = curves.mag - np.repeat(of_bands, given.ravel())
+        order = order_within(curves.time, offsets)
+        band = np.repeat(np.tile(np.arange(n_bands), len(epochs)), given.ravel())[order]
+        t, error, middle = curves.time[order], curves.err[order], median_within(curves.mag, offsets)
+        y, column = curves.mag[order] - middle[of_object], place[of_object, band]
+        distance = np.abs(rough)
+        spread, distance = median_within(distance, offsets), distance[order]
+    else:
+        # The gate has sorted a single band.
+        t, error, middle = curves.time, curves.err, of_bands
+        y = rough = curves.mag - middle[of_object]
+        band = column = np.zeros(len(y), dtype=np.int64)
+        distance = np.abs(rough)
+        spread = median_within(distance, offsets)
+    e2, spread = (error_scale * error) ** 2 + error_floor**2, (MAD_TO_SIGMA * spread)[of_object]
+    excess = np.maximum(distance - OUTLIER_SIGMA * np.sqrt(spread * spread + e2), 0.0)
+    scale = np.maximum(np.sqrt(sum_within(rough * rough, offsets) / np.maximum(epochs, 1)), 1e-6)
+    walks = _Walks(t, y, e2 + excess * excess, column, offsets, n_bands)
 
     tried_tau, tried_sigma = walks.tried()
     sigmas = scale[:, None] * tried_sigma
@@ -105,15 +114,16 @@ def fit_joint_curves(curves: Curves, n_bands: int, error_scale: float, error_flo
     best_tau = np.where(chosen >= 0, tried_tau[rows, chosen], 1.0)
     best_sigma = np.where(chosen >= 0, sigmas[rows, chosen], scale)
     # The mean over the likelihood: where sparse epochs leave it flat, the highest point would be chance.
-    weights = np.exp(values - best[:, None])
-    total = weights.sum(axis=1)
-    tau = np.exp(np.sum(weights * np.log(tried_tau), axis=1) / total)
-    sigma = scale * np.exp(np.sum(weights * np.log(tried_sigma), axis=1) / total)
+    weights = np.exp(values - best[:, None]).reshape(-1, TAUS, len(SIGMAS))
+    of_tau, of_sigma = weights.sum(axis=2), weights.sum(axis=1)
+    total = of_tau.sum(axis=1)
+    tau = np.exp(np.sum(of_tau * np.log(tried_tau[:, :: len(SIGMAS)]), axis=1) / total)
+    sigma = scale * np.exp(np.sum(of_sigma * np.log(SIGMAS), axis=1) / total)
     walks.likelihoods(best_tau[:, None], best_sigma[:, None])
     objects = np.arange(len(epochs))[:, None]
     offset = np.where(given > 0, walks.solution[objects, place] + middle[:, None], np.nan)
     offset_error = np.where(given > 0, np.sqrt(np.maximum(walks.variance[objects, place], 0.0)), np.nan)
-    residual = y - walks.solution[np.repeat(objects[:, 0], epochs), walks.column]
+    residual = y - walks.solution[of_object, column]
     gain = np.maximum(best - white, 0.0) / np.maximum(epochs, 1)
     return JointCurves(offsets, t, residual, np.sqrt(e2), band, offset, offset_error, tau, sigma, gain)
 
@@ -124,9 +134,10 @@ class _Walks:
     def __init__(
         self, t: np.ndarray, y: np.ndarray, e2: np.ndarray, column: np.ndarray, offsets: np.ndarray, n_bands: int
     ) -> None:
-        self.column = column
         self._data = (t, y, e2, column, offsets)
-        self._n_bands = n_bands
+        columns = max(n_bands + 1, FUSED)
+        lanes = np.empty(SUMS + (columns * (columns + 1) // 2 + 2 * (columns - FUSED)) * LANES)
+        self._room = (np.empty((columns, columns)), lanes, LANES, np.empty(lengths(offsets).max(initial=1)))
         self.solution = np.zeros((len(offsets) - 1, n_bands))
         self.variance = np.zeros((len(offsets) - 1, n_bands))
         self.chosen = np.empty(len(offsets) - 1, dtype=np.int64)
@@ -149,13 +160,9 @@ class _Walks:
         first of those that are not clearly better than one another.
         """
         values = np.empty(np.broadcast_shapes(tau.shape, sigma.shape))
-        columns = max(self._n_bands + 1, FUSED)
-        work, decays = np.empty((columns, columns)), np.empty(int(np.max(np.diff(self._data[-1]), initial=1)))
-        lanes = np.empty(SUMS + (columns * (columns + 1) // 2 + 2 * (columns - FUSED)) * LANES)
         _likelihoods(
-            *self._data, tau, np.ascontiguousarray(sigma), work, lanes, LANES, decays, self.solution, self.variance,
-            self.chosen, values,
-        )  # fmt: skip
+            *self._data, tau, np.ascontiguousarray(sigma), *self._room, self.solution, self.variance, self.chosen, values
+        )
         return values
 
 

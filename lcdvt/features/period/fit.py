@@ -298,7 +298,7 @@ def fit_all(
                 points, reach = 2 if is_between else SHARPENING_POINTS, 0.5 * reach if is_between else reach
                 sharpened_at[candidate, 0] = centre
             lowest, wanted_step = centre - reach, 2.0 * reach / (points - 1) if points > 1 else 0.0
-            if step != wanted_step:
+            if points > 1 and step != wanted_step:
                 # Candidates come in groups of equal reach, so this is rarely done again.
                 step = wanted_step
                 for i in range(n):

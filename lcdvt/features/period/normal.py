@@ -350,13 +350,15 @@ def reduce(
     none, length = np.int64(0), most if most < highest else highest
     fill_normal(sums, CHAINS[0], length, normal, width)
     eliminate(normal, none, length, length, pivots, shares, reductions, width)
-    evens = np.int64(0)
+    evens, odds = np.int64(0), np.int64(0)
     for chain in range(1, CHAIN_HIGHEST.size):
         if CHAIN_HIGHEST[chain] <= highest and CHAIN_SHORTEST[chain] <= most:
             evens = np.int64(chain + 1)
+            # The second odd one is left out where no band has epochs for it.
+            told = CHAIN_LENGTHS[chain] if CHAIN_LENGTHS[chain] < most else most
+            odds = told - evens if told - evens > odds else odds
     if evens == 0:
         return
-    odds = CHAIN_LENGTHS[evens - 1] - evens
     fill_normal(sums, CHAINS[evens - 1], evens + odds, normal, width)
     for chain in range(evens):
         eliminate(normal, chain, chain + 1, evens + odds, pivots, shares, even_reductions, width)
@@ -374,5 +376,5 @@ def reduce(
         # Without its odd harmonics an even chain is another frequency's model.
         for model in range(HIGHEST_HARMONIC, N_MODELS):
             odd = MODEL_HARMONICS[model] - chain - 1
-            for lane in range(width if MODEL_CHAINS[model] == chain else 0):
+            for lane in range(width if MODEL_CHAINS[model] == chain and odd <= odds else 0):
                 of_even_models[(model - HIGHEST_HARMONIC) * LANES + lane] = tail_reductions[odd * LANES + lane]
