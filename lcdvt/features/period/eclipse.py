@@ -29,6 +29,11 @@ CONCENTRATION = 0.6
 LEAST_SQUARE = 1e-3
 # What else the winner may be: two dips taken for one, or a dip that by chance was seen in every second or third turn.
 RELATIVES = np.array((1.0, 0.5, 2.0, 1.0 / 3.0, 3.0))
+# What is near a dip, often a handful of epochs, is filled up with epochs of no weight: the processor takes so many at a
+# time, and what is left over one by one, each as long as all of these.
+ABREAST = 8
+# More than the last digits of a share of the variance.
+ROUNDING = 1e-9
 
 
 class Dips(NamedTuple):
@@ -225,7 +230,8 @@ class _Curve(NamedTuple):
     memory, first, second
         How many epochs tell as much as one independent epoch, and the penalties of one dip and of a second one.
     near, near_bounds, least_left
-        Room for the epochs near a dip, and for the least that one dip and two have left of a single band's variance.
+        Room for the epochs near a dip and what fills them up, and for the least that one dip and two have left of a
+        single band's variance.
     """
 
     t: Floats
@@ -251,7 +257,8 @@ class _Curve(NamedTuple):
         # A depth in each band; phase and width once.
         second = float(per_number.sum())
         first = second + 2.0 * float(per_number.max())
-        faint, room = excess > 0.0, (np.empty((4, t.size)), np.empty_like(bounds), np.empty(2))
+        faint, most_near = excess > 0.0, t.size + ABREAST * (bounds.size - 1)
+        room = np.empty((4, most_near)), np.empty_like(bounds), np.empty(2)
         return cls(t, w, y, bounds, variance, t[faint], excess[faint], memory, first, second, *room)
 
 
@@ -297,7 +304,7 @@ def _fit_eclipses(
     frequencies: Floats, widths: Floats, shifts: Floats, scores: Floats,
 ) -> None:  # fmt: skip
     """Fill the best score of each frequency; `near` has room for phases, and for what is near a dip."""
-    total, phase, farthest = 0.0, near[3], DIP_ENDS + shifts[shifts.size - 1]
+    total, phase, farthest, is_single = 0.0, near[3], DIP_ENDS + shifts[shifts.size - 1], bounds.size == 2
     for i in range(excess.size):
         total += excess[i]
     for k in range(frequencies.size):
@@ -316,14 +323,21 @@ def _fit_eclipses(
                     cycles = frequencies[k] * t[i]
                     phase[i] = cycles - math.floor(cycles)
             middle = math.atan2(s, c) / ((number + 1.0) * 2.0 * math.pi)
-            for i in range(t.size):
-                near[0, i], near[1, i], near[2, i] = phase[i], w[i], y[i]
-            for b in range(bounds.size):
-                near_bounds[b] = bounds[b]
+            near_bounds[0] = 0
+            for b in range(bounds.size - 1):
+                begin, place = bounds[b], near_bounds[b]
+                for i in range(bounds[b + 1] - begin):
+                    near[0, place + i], near[1, place + i] = phase[begin + i], w[begin + i]
+                    near[2, place + i] = y[begin + i]
+                near_bounds[b + 1] = _fill_up(near, place + bounds[b + 1] - begin, middle)
             for place in range(widths.size):
                 # The widest first: what is too far from it is too far from all others.
                 width = widths[widths.size - 1 - place]
                 _keep_near(near, near_bounds, middle, farthest * width)
+                if is_single:
+                    most = _most_gain(near[1], near[2], near_bounds[1], bounds[1], variance[0])
+                    if most / memory - first <= scores[k]:
+                        break
                 for shift in shifts:
                     centre = middle + shift * width
                     one, two = _eclipse_gains(
@@ -343,7 +357,7 @@ def _keep_near(near: Floats, near_bounds: Integers, middle: float, reach: float)
     reach *= 1.0 + 1e-9
     if reach >= 0.25:
         return
-    kept, begin = np.int64(0), np.int64(0)
+    kept, begin = near_bounds[0], near_bounds[0]
     for b in range(near_bounds.size - 1):
         end = near_bounds[b + 1]
         for i in range(begin, end):
@@ -352,7 +366,30 @@ def _keep_near(near: Floats, near_bounds: Integers, middle: float, reach: float)
             near[0, kept], near[1, kept], near[2, kept] = phase, weight, magnitude
             kept += 1 if (away if away < 0.25 else 0.5 - away) < reach else 0
         begin = end
+        kept = _fill_up(near, kept, middle)
         near_bounds[b + 1] = kept
+
+
+@part
+def _fill_up(near: Floats, end: int, middle: float) -> np.int64:
+    """Put epochs of no weight, as far from a phase and its opposite as can be, after a band's; return where they end."""
+    filled = (end + ABREAST - 1) // ABREAST * ABREAST
+    for i in range(end, filled):
+        near[0, i], near[1, i], near[2, i] = middle + 0.25, 0.0, 0.0
+    return filled
+
+
+@fast_part
+def _most_gain(w: Floats, y: Floats, end: int, epochs: int, variance: float) -> float:
+    """Return the gain that no dips among the first `end` epochs of a single band exceed: that of any light in them."""
+    inside, mean, squares = 0.0, 0.0, 0.0
+    for i in range(end):
+        inside += w[i]
+        mean += w[i] * y[i]
+        squares += w[i] * y[i] * y[i]
+    # A constant is left for the others; a little is taken off for the last digits.
+    left = 1.0 - (squares + mean * mean / (1.0 - inside)) / variance - ROUNDING if inside < 1.0 - ROUNDING else 0.0
+    return -0.5 * epochs * math.log(max(left, 1.0 / LARGEST_GAIN_RATIO))
 
 
 @fast_part
