@@ -103,7 +103,7 @@ class FeatureConfig:
             chosen = tuple(name for name in chosen if name not in REFUSED)
         return chosen
 
-    @property
+    @cached_property
     def wants_period(self) -> bool:
         """Whether the period search is part of the request."""
         return bool(self.period_names())
@@ -130,7 +130,7 @@ class FeatureConfig:
             if FEATURES[name].bands_needed == ALL_BANDS and FEATURES[name].family not in PERIOD_FAMILIES
         )
 
-    @property
+    @cached_property
     def joins_bands(self) -> bool:
         """Whether anything is computed from all bands together."""
         return bool(self.all_bands_names() or self.period_names())

@@ -22,6 +22,8 @@ Singles = NDArray[np.float32]
 HIGHEST_HARMONIC = 8
 # Up to so many, sums of all harmonics fit into the processor's registers.
 FEW_HARMONICS = 4
+# Up to so many, half of the last steps are left out.
+SOME_HARMONICS = 6
 CHAINS = np.array(
     ((1, 2, 3, 4, 5, 6, 7, 8), (2, 4, 1, 0, 0, 0, 0, 0), (2, 4, 6, 1, 3, 0, 0, 0), (2, 4, 6, 8, 1, 3, 0, 0)),
     dtype=np.int64,
@@ -133,8 +135,8 @@ def fill_moments(
     """Fill a fit's sums of w cos kφ and w sin kφ (k ≤ 2 highest), and of w y cos kφ and w y sin kφ (k ≤ highest).
 
     Chebyshev's recurrence f(k + 1) = 2 cos φ f(k) − f(k − 1) holds for the weighted functions as well; several steps
-    at a time, cosines and sines together, spare most of the traffic with memory. Beyond few harmonics there are always
-    as many as there can be.
+    at a time, cosines and sines together, spare most of the traffic with memory. So there may be a few more than asked
+    for.
     """
     if highest <= FEW_HARMONICS:
         fill_few_moments(epochs, w, y, begin, end, sums, lane)
@@ -211,6 +213,30 @@ def fill_moments(
     sums[Y_COSINES + at + LANES], sums[Y_SINES + at + LANES] = yc_2, ys_2
     sums[Y_COSINES + at + 2 * LANES], sums[Y_SINES + at + 2 * LANES] = yc_3, ys_3
     sums[Y_COSINES + at + 3 * LANES], sums[Y_SINES + at + 3 * LANES] = yc_4, ys_4
+    at = 9 * LANES + lane
+    if highest <= SOME_HARMONICS:
+        c_1, c_2, c_3, c_4, s_1, s_2, s_3, s_4 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for i in range(begin, end):
+            twice = 2.0 * epochs[0, i]
+            before, now, sine_before, sine = (
+                epochs[BEFORE, i], epochs[NOW, i], epochs[SINES_BEFORE, i], epochs[SINES_NOW, i]
+            )  # fmt: skip
+            a, e = twice * now - before, twice * sine - sine_before
+            b, f = twice * a - now, twice * e - sine
+            c, g = twice * b - a, twice * f - e
+            c_1 += a
+            c_2 += b
+            c_3 += c
+            c_4 += twice * c - b
+            s_1 += e
+            s_2 += f
+            s_3 += g
+            s_4 += twice * g - f
+        sums[COSINES + at], sums[SINES + at] = c_1, s_1
+        sums[COSINES + at + LANES], sums[SINES + at + LANES] = c_2, s_2
+        sums[COSINES + at + 2 * LANES], sums[SINES + at + 2 * LANES] = c_3, s_3
+        sums[COSINES + at + 3 * LANES], sums[SINES + at + 3 * LANES] = c_4, s_4
+        return
     c_1, c_2, c_3, c_4, c_5, c_6, c_7, c_8 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     s_1, s_2, s_3, s_4, s_5, s_6, s_7, s_8 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(begin, end):
@@ -242,7 +268,6 @@ def fill_moments(
         s_6 += f
         s_7 += g
         s_8 += h
-    at = 9 * LANES + lane
     sums[COSINES + at], sums[SINES + at] = c_1, s_1
     sums[COSINES + at + LANES], sums[SINES + at + LANES] = c_2, s_2
     sums[COSINES + at + 2 * LANES], sums[SINES + at + 2 * LANES] = c_3, s_3

@@ -405,7 +405,7 @@ def _highest_peaks(
     capacity = PEAKS_LOOKED_AT * n_peaks
     for j in range(capacity):
         heights[j] = -np.inf
-    size = score.size
+    size, filled = score.size, np.int64(0)
     for start in range(first, size, BLOCK):
         stop = start + BLOCK if start + BLOCK < size else size
         # Most blocks have nothing high enough: to count is SIMD, to look is not.
@@ -418,11 +418,12 @@ def _highest_peaks(
                 continue
             if (i > first and h < score[i - 1]) or (i < size - 1 and h <= score[i + 1]):
                 continue
-            j = capacity - 1
+            j = filled if filled < capacity else capacity - 1
             while j > 0 and heights[j - 1] < h:
                 heights[j], places[j] = heights[j - 1], places[j - 1]
                 j -= 1
             heights[j], places[j] = h, i
+            filled += 1 if filled < capacity else 0
     end = begin
     for j in range(capacity):
         if heights[j] == -np.inf or end == begin + n_peaks:
