@@ -160,9 +160,8 @@ class _Walks:
         first of those that are not clearly better than one another.
         """
         values = np.empty(np.broadcast_shapes(tau.shape, sigma.shape))
-        _likelihoods(
-            *self._data, tau, np.ascontiguousarray(sigma), *self._room, self.solution, self.variance, self.chosen, values
-        )
+        found = self.solution, self.variance, self.chosen, values
+        _likelihoods(*self._data, tau, np.ascontiguousarray(sigma), *self._room, *found)
         return values
 
 

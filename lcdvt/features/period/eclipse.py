@@ -372,11 +372,11 @@ def _keep_near(near: Floats, near_bounds: Integers, middle: float, reach: float)
 
 @part
 def _fill_up(near: Floats, end: int, middle: float) -> np.int64:
-    """Put epochs of no weight, as far from a phase and its opposite as can be, after a band's; return where they end."""
+    """Put epochs of no weight, far from a phase and from its opposite, after those of a band; return where they end."""
     filled = (end + ABREAST - 1) // ABREAST * ABREAST
     for i in range(end, filled):
         near[0, i], near[1, i], near[2, i] = middle + 0.25, 0.0, 0.0
-    return filled
+    return np.int64(filled)
 
 
 @fast_part

@@ -111,8 +111,8 @@ class FitWork(NamedTuple):
     places
         Chosen candidates and their models.
     table
-        Best frequency, gain and score of each candidate and model, the share of one band's squares that the best leaves,
-        and around which frequency the candidate was sharpened last.
+        Best frequency, gain and score of each candidate and model, the least share of the squares left where there is
+        one band, and around which frequency the candidate was sharpened last.
     window
         The spectral window's power at each candidate.
     """
@@ -418,11 +418,11 @@ def _keep_least_left(
     most: int, highest: int, count: int, whole: float, reductions: Floats, of_even_models: Floats, fits: Floats,
     best_frequency: Floats, least_left: Floats, width: int,
 ) -> None:  # fmt: skip
-    """Keep each candidate's and model's best of the fits side by side, of a single band with epochs for `most` harmonics.
+    """Keep each candidate's and model's best of the fits side by side, of a band with epochs for `most` harmonics.
 
-    What is left of the squares tells which is the best: a logarithm of each would cost as much as the fits of sparse
-    curves, and so would a branch, which the processor guesses wrong as often as not. Models that the band has no epochs
-    for, or that need harmonics beyond the highest, are left out: simpler ones reduce as much.
+    It is the only band. What is left of the squares tells which fit is the best: a logarithm of each would cost as much
+    as the fits of sparse curves, and so would a branch, which the processor guesses wrong as often as not. Models that
+    the band has no epochs for, or that need harmonics beyond the highest, are left out: simpler ones reduce as much.
     """
     least_of_all = 1.0 / LARGEST_GAIN_RATIO
     for lane in range(width):
@@ -447,9 +447,9 @@ def _keep_least_left(
                 left = 1.0 - told / whole
                 left = left if left > least_of_all else least_of_all
                 fits[GAINS + lane] = left if told >= 0.0 else np.inf
-        begin = np.int64(0)
+        begin = 0
         while begin < count:
-            candidate, lane, best = fits[CANDIDATE + begin], begin, np.int64(-1)
+            candidate, lane, best = fits[CANDIDATE + begin], begin, -1
             least = least_left[np.int64(candidate), each]
             while lane < count and fits[CANDIDATE + lane] == candidate:
                 best = lane if fits[GAINS + lane] < least else best

@@ -405,7 +405,7 @@ def _highest_peaks(
     capacity = PEAKS_LOOKED_AT * n_peaks
     for j in range(capacity):
         heights[j] = -np.inf
-    size, filled = score.size, np.int64(0)
+    size, filled = score.size, 0
     for start in range(first, size, BLOCK):
         stop = start + BLOCK if start + BLOCK < size else size
         # Most blocks have nothing high enough: to count is SIMD, to look is not.
