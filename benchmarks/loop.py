@@ -1,6 +1,6 @@
 """Label in the loop: F1 against labels asked, `lcdvt label`'s suggestions against random stars, by its own pages.
 
-    python benchmarks/loop.py --data WORKSPACE [--pair catalina:eros1] [--seeds 5] [--json loop.json]
+    python benchmarks/loop.py --data WORKSPACE [--pair catalina:eros1] [--oracle ogle] [--seeds 5] [--json loop.json]
 
 WORKSPACE has the surveys ingested (it is only read; each seed works on copies in `--scratch`, where the thinned light
 curves that the default's teachers learn from are made once for all seeds). An oracle who knows the catalogue takes the
@@ -19,8 +19,10 @@ The question is whether `suggest` reaches with 2.5 % what `random` reaches with 
 default of `lcdvt transfer`, with fewer members for time's sake. Finished steps are kept in `--scratch`, so that the
 same command goes on where it was interrupted.
 
-EROS-1's labels were given by eye, and the oracle repeats their mistakes. With LCDVT_REAL_DATA set a second table has F1
-on those held-out stars of EROS-1 whose label OGLE-III confirms (`ogle_truth.py`).
+EROS-1's labels were given by eye. With LCDVT_REAL_DATA set the first table has F1 on those held-out stars of EROS-1
+whose label OGLE-III confirms (`ogle_truth.py`). An oracle who knows the catalogue alone repeats its mistakes, and they
+are many among the stars in doubt. `--oracle ogle` answers with OGLE-III's class where it has one, for either way alike,
+as a person may who looks at the light curve; the labels that both ways begin with stay the catalogue's.
 """
 
 import argparse
@@ -41,7 +43,7 @@ from urllib.parse import quote, urlsplit
 
 import numpy as np
 import pandas as pd
-from ogle_truth import is_confirmed, ogle_verdicts
+from ogle_truth import is_confirmed, ogle_classes, ogle_verdicts
 from rich.console import Console
 from rich.table import Table
 
@@ -60,6 +62,8 @@ HELD_OUT: Final = "HELD_OUT"
 """The class that stars have in the copies which are only scored on: none that a run tells apart."""
 POLL: Final = 0.5
 WAYS: Final = ("suggest", "random")
+LABELLED_BY_EYE: Final = "eros1"
+ORACLES: Final = ("catalogue", "ogle")
 ALL, CONFIRMED = "held-out stars", "held-out stars that OGLE-III confirms"
 
 
@@ -156,11 +160,22 @@ def prepare(source_data: Path, pair: tuple[tuple[str, ...], str], seed: int, fol
 
 def confirmed(truth: pd.Series, target: str) -> pd.Series | None:
     """Return those of the labels that OGLE-III confirms; None where nothing is known of it."""
-    real_data = os.environ.get("LCDVT_REAL_DATA")
-    if target != "eros1" or not real_data:
+    if target != LABELLED_BY_EYE or not os.environ.get("LCDVT_REAL_DATA"):
         return None
-    verdicts = ogle_verdicts(Path(real_data) / "surveys" / "eros1" / "labels.csv", truth.index.to_numpy(dtype=object))
-    return truth[is_confirmed(verdicts)]
+    return truth[is_confirmed(ogle_verdicts(labels_by_eye(), truth.index.to_numpy(dtype=object)))]
+
+
+def labels_by_eye() -> Path:
+    """Return the file with EROS-1's labels and OGLE-III's types."""
+    return Path(os.environ["LCDVT_REAL_DATA"]) / "surveys" / LABELLED_BY_EYE / "labels.csv"
+
+
+def answers_of(oracle: str, askable: pd.DataFrame, target: str) -> dict[str, str]:
+    """Return what the oracle says of each star."""
+    answers = dict(zip(askable["object_id"], askable["label"], strict=True))
+    if oracle == "ogle" and target == LABELLED_BY_EYE:
+        answers |= {star: each for star, each in ogle_classes(labels_by_eye()).items() if star in answers}
+    return answers
 
 
 def held_out_f1(run: Run, truth: pd.Series) -> float:
@@ -200,13 +215,14 @@ def one_seed(
 ) -> dict[str, dict[str, dict[int, float]]]:
     """Return F1 by what it is scored on, way and number of labels."""
     sources, target = pair
-    folder = arguments.scratch / f"{'+'.join(sources)}-{target}" / f"seed-{seed}"
+    oracle = "" if arguments.oracle == ORACLES[0] else f"-{arguments.oracle}"
+    folder = arguments.scratch / f"{'+'.join(sources)}-{target}{oracle}" / f"seed-{seed}"
     surveys = arguments.scratch / "surveys"
     copy_surveys(arguments.data, (*sources, target), arguments.preset, surveys)
     truth = prepare(surveys, pair, seed, folder / "suggest")
     objects = pd.read_parquet(folder / "suggest" / target / "objects.parquet")
     askable = objects[objects["label"].notna() & (objects["label"] != HELD_OUT) & (objects["label"] != "OTHER")]
-    catalogue = dict(zip(askable["object_id"], askable["label"], strict=True))
+    answers = answers_of(arguments.oracle, askable, target)
     total = len(truth) + len(askable)
     first = max(round(START * total), len(set(truth)))
     if not (folder / "suggest" / "runs" / "base").exists():
@@ -216,14 +232,13 @@ def one_seed(
         )  # fmt: skip
     copy_whole(folder / "suggest", folder / "random")
     start = lcdvt.open_run("base", folder / "suggest")
-    scored = {ALL: truth}
-    if (sure := confirmed(truth, target)) is not None:
-        scored[CONFIRMED] = sure
+    sure = confirmed(truth, target)
+    scored = {ALL: truth} if sure is None else {CONFIRMED: sure, ALL: truth}
     found: dict[str, dict[str, dict[int, float]]] = {
         name: {way: {first: held_out_f1(start, labels)} for way in WAYS} for name, labels in scored.items()
     }
     learned = set(start.predictions().query("in_draw")["object_id"])
-    order = np.random.default_rng(seed).permutation(sorted(set(catalogue) - learned)).tolist()
+    order = np.random.default_rng(seed).permutation(sorted(set(answers) - learned)).tolist()
 
     def at_random(page: Page, number: int) -> list[str]:
         done = page.get("desk")["answers"]
@@ -236,7 +251,7 @@ def one_seed(
     for way in WAYS:
         choose, shares = chosen_by[way]
         sizes = [round(share * total) for share in shares]
-        for size, run in go_through(way, folder / way, "base", sizes, choose, catalogue):
+        for size, run in go_through(way, folder / way, "base", sizes, choose, answers):
             for name, curves in found.items():
                 curves[way][size] = held_out_f1(run, scored[name])
     return found
@@ -276,6 +291,7 @@ def main() -> None:
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--preset", default="taught")
     parser.add_argument("--members", type=int, default=5)
+    parser.add_argument("--oracle", choices=ORACLES, default=ORACLES[0], help="whose classes the answers are")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -298,7 +314,7 @@ def main() -> None:
             record.setdefault(text, {})[scored] = print_curves(console, title, curves)
     console.print(
         f"seeds {arguments.first_seed} to {arguments.first_seed + arguments.seeds - 1}, {arguments.members} members, "
-        f"preset {arguments.preset}; answers by the HTTP interface of `lcdvt label`"
+        f"preset {arguments.preset}; answers from {arguments.oracle}, by the HTTP interface of `lcdvt label`"
     )
     if arguments.json:
         arguments.json.write_text(json.dumps(record, indent=1, ensure_ascii=False), encoding="utf-8")

@@ -30,9 +30,19 @@ def ogle_verdicts(labels_file: Path, object_ids: NDArray[np.object_]) -> NDArray
     object_ids
         The stars.
     """
-    with labels_file.open(encoding="utf-8", newline="") as file:
-        rows = {row["id"]: (row["label"], row["ogle3_type"]) for row in csv.DictReader(file)}
+    rows = _labels_and_types(labels_file)
     return np.array([_verdict(*rows[each]) for each in object_ids], dtype=object)
+
+
+def ogle_classes(labels_file: Path) -> dict[str, str]:
+    """Return the class of each star whose OGLE-III type is one of our classes."""
+    types = {star: ogle_type for star, (_, ogle_type) in _labels_and_types(labels_file).items()}
+    return {star: CLASS_OF_OGLE_TYPE[each] for star, each in types.items() if each in CLASS_OF_OGLE_TYPE}
+
+
+def _labels_and_types(labels_file: Path) -> dict[str, tuple[str, str]]:
+    with labels_file.open(encoding="utf-8", newline="") as file:
+        return {row["id"]: (row["label"], row["ogle3_type"]) for row in csv.DictReader(file)}
 
 
 def is_confirmed(verdicts: NDArray[np.object_]) -> NDArray[np.bool_]:
