@@ -82,6 +82,21 @@ def test_short_overtone_pulsator_is_not_doubled() -> None:
     assert share_at(signal, 0.3271) == 1.0
 
 
+@pytest.mark.parametrize("bands", [1, 2])
+def test_a_precise_sine_gets_no_multiple_but_a_binary_s(bands: int) -> None:
+    """A top of the likelihood is as narrow as the noise is small: fits beside it would lose to three or four periods."""
+    ratios = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        period = np.exp(rng.uniform(np.log(0.3), np.log(30.0)))
+        times = [np.sort(rng.uniform(0.0, 500.0, 200 // bands)) for _ in range(bands)]
+        mags = [wave(t, period, [0.3], [0.0]) + rng.normal(0.0, 0.003, t.size) for t in times]
+        ratios.append(find_period(times, mags, [np.full(t.size, 0.003) for t in times], RANGE).period / period)
+    of_binaries = np.array([1.0, 2.0])  # with equal minima the orbit is twice the wave's period
+    assert np.all(np.min(np.abs(np.array(ratios)[:, None] / of_binaries - 1.0), axis=1) < 1e-3)
+    assert np.sum(np.array(ratios) < 1.5) >= 28
+
+
 @pytest.mark.parametrize("period", [0.6713, 1.8341, 4.21])
 def test_binary_with_unequal_minima_gets_its_orbit(period: float) -> None:
     without_prior = PeriodConfig(choice=ChoiceConfig(double_wave=DoubleWavePrior(enabled=False)))

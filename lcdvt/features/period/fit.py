@@ -55,6 +55,10 @@ LONGEST_LAG = 40
 SHARPENING_POINTS = 5
 # Nearer than the next frequency tried, whatever the last digit.
 INSIDE = 0.999
+# Each sharpening halves the distance to a top and so leaves a quarter of what is still to be gained there. Candidates that
+# gained less than this log-likelihood by the last one are near enough to their tops to be compared; a noise of a
+# millionth of the wave takes so many.
+NEAR_THE_TOP, MOST_SHARPENINGS = 1.0, 20
 # Log-likelihood by which a period of nearly a day has to be better than the slow change that it looks like: periods of
 # months are a tenth of the stars on a hundredth of the frequencies. Two and three days, which slow changes look like
 # less often, would cost a Cepheid in thirty its period.
@@ -112,7 +116,7 @@ class FitWork(NamedTuple):
         Chosen candidates and their models.
     table
         Best frequency, gain and score of each candidate and model, the least share of the squares left where there is
-        one band, and around which frequency the candidate was sharpened last.
+        one band, around which frequency the candidate was sharpened last, and its gain before that.
     window
         The spectral window's power at each candidate.
     """
@@ -134,14 +138,14 @@ class FitWork(NamedTuple):
             _SMALL,
             np.empty((bands, 2 * HIGHEST_HARMONIC + 2)),
             np.empty((2, candidates), dtype=np.int64),
-            np.empty((5, candidates, N_MODELS)),
+            np.empty((6, candidates, N_MODELS)),
             np.empty(candidates),
         )
 
 
 def room_for_one() -> tuple[Integers, Floats, Floats]:
     """Return the last three arrays that `fit_model` takes."""
-    return np.empty((2, 1), dtype=np.int64), np.empty((5, 1, N_MODELS)), np.empty(2)
+    return np.empty((2, 1), dtype=np.int64), np.empty((6, 1, N_MODELS)), np.empty(2)
 
 
 # One for all threads: a kernel holds the interpreter's lock.
@@ -242,10 +246,10 @@ def fit_all(
     coefficients are filled, and how many epochs tell as much as one independent epoch is returned.
 
     `sharpened` of the candidates, the best by the rules of `fill_scores`, are fitted again, `sharpenings` times ever
-    closer to their tops: strong signals with many harmonics have tops much narrower than a peak of the scan, and
-    without this, chance on the grid would decide between them. One loop for all, because it holds the one place where
-    models are fitted: first every candidate; then, for each sharpening, the best sine, whose residuals measure the
-    noise's memory, and the best candidates.
+    closer to their tops, and more often where that still gains something: strong signals with many harmonics have tops
+    much narrower than a peak of the scan, and without this, chance on the grid would decide between them. One loop for
+    all, because it holds the one place where models are fitted: first every candidate; then, for each sharpening, the
+    best sine, whose residuals measure the noise's memory, and the best candidates.
 
     Rough fits, of at most `FEW_HARMONICS`, take their sums in single precision, which is twice as fast: enough to tell
     which candidates are worth exact ones.
@@ -258,6 +262,7 @@ def fit_all(
     even_reductions, tail_reductions = small[EVEN_REDUCTIONS:TAIL_REDUCTIONS], small[TAIL_REDUCTIONS:OF_EVEN_MODELS]
     of_even_models, fits = small[OF_EVEN_MODELS:SIDE_BY_SIDE], small[SIDE_BY_SIDE:ROOM]
     best_frequency, best_gain, scores, least_left, sharpened_at = table[0], table[1], table[2], table[3], table[4]
+    gain_before = table[5]
     most_of_all = np.int64(0)
     for b in range(n_bands):
         most_of_all = max_harmonics[b] if max_harmonics[b] > most_of_all else most_of_all
@@ -273,7 +278,7 @@ def fit_all(
             best_frequency[candidate, each], best_gain[candidate, each] = 0.0, -np.inf
             least_left[candidate, each] = np.inf
     memory, step, shrinking = 1.0, -1.0, 1.0
-    for turn in range(1 + 2 * sharpenings):
+    for turn in range(1 + 2 * MOST_SHARPENINGS if sharpenings > 0 else 1):
         items, points, most_harmonics, residual_model = count, n_points, highest, model
         if turn % 2 == 1:
             items, points, most_harmonics, residual_model = 1, 1, 1, ONE_SINE
@@ -297,6 +302,7 @@ def fit_all(
                 is_between = is_inside and is_near
                 points, reach = 2 if is_between else SHARPENING_POINTS, 0.5 * reach if is_between else reach
                 sharpened_at[candidate, 0] = centre
+                gain_before[candidate, 0] = best_gain[candidate, places[1, item]]
             lowest, wanted_step = centre - reach, 2.0 * reach / (points - 1) if points > 1 else 0.0
             if points > 1 and step != wanted_step:
                 # Candidates come in groups of equal reach, so this is rarely done again.
@@ -366,6 +372,13 @@ def fit_all(
                 _fill_gains(n, least_left[candidate], best_gain[candidate])
         if residual_model != NO_MODEL:
             memory = _correlation_length(epochs, w, bounds)
+        if turn > 0 and turn % 2 == 0 and turn >= 2 * sharpenings:
+            gained = 0.0
+            for item in range(items):
+                more = best_gain[places[0, item], places[1, item]] - gain_before[places[0, item], 0]
+                gained = more if more > gained else gained
+            if gained < NEAR_THE_TOP * memory:
+                break
         if turn % 2 == 1:
             fill_scores(
                 bounds, max_harmonics, count, best_frequency, best_gain, window, memory, baseline, near_a_day,
