@@ -70,7 +70,8 @@ def split_streams(
     """Return the small files that are not finished, grouped by object, and the files that are streamed.
 
     Where one file of an object is not finished (it is new, or was mended) its finished ones come along: an object is
-    read as a whole.
+    read as a whole. Not so where two of its files are of one band, as those of two data releases are, or a copy: read
+    together the second would be left out, whichever that is. What is stored of the star then decides.
     """
     streams: list[InputFile] = []
     numbers, group_of_number = array("q"), array("q")
@@ -88,11 +89,19 @@ def split_streams(
         group_of_number.append(group)
         groups += group == groups
     if group_of_object and len(numbers) + len(streams) < len(files):
+        finished: dict[int, list[int]] = {}
         for number, file in enumerate(files):
             group = group_of_object.get(object_key(survey, file.name), -1)
             if group >= 0 and was_finished(file):
-                numbers.append(number)
-                group_of_number.append(group)
+                finished.setdefault(group, []).append(number)
+        bands = {group: [_band_in_name(survey, files[each].name) for each in found] for group, found in finished.items()}
+        for number, group in zip(numbers, group_of_number, strict=True):
+            if group in finished:
+                bands[group].append(_band_in_name(survey, files[number].name))
+        for group, of_group in finished.items():
+            if len(set(bands[group])) == len(bands[group]):
+                numbers.extend(of_group)
+                group_of_number.extend([group] * len(of_group))
     return FileGroups(files, numbers, group_of_number), streams
 
 
@@ -110,14 +119,23 @@ def _holds_many(survey: Survey, path: Path) -> bool:
 
 def object_key(survey: Survey, name: str) -> str:
     """Return what files of one object share: the parts of its name that are not the band; empty if it is on its own."""
+    return "\0".join(value for key, value in _parts_of_name(survey, name).items() if key != "band" and value)
+
+
+def _band_in_name(survey: Survey, name: str) -> str:
+    """Return the band that a file of an object names, or else its name without folders, which tells a copy."""
+    return _parts_of_name(survey, name).get("band") or bare_name(name)
+
+
+def _parts_of_name(survey: Survey, name: str) -> dict[str, str | None]:
+    """Return what the name of a file says where the files of one object are several; nothing if it is on its own."""
     bare = bare_name(name)
     for form in survey.formats:
         if form.splits_objects_by_band and (form.file_name or form.path):
             found = re.search(form.file_name, bare) if form.file_name else re.search(form.path, whole_path(name))
             if found:
-                groups = {key: value for key, value in found.groupdict().items() if key != "band" and value}
-                return "\0".join(groups.values())
-    return ""
+                return found.groupdict()
+    return {}
 
 
 def file_batches(groups: Iterable[list[InputFile]], batch_objects: int) -> Iterator[Batch]:

@@ -241,7 +241,11 @@ def _ingest_new(
 ) -> _Added:
     """Make a part of every batch of files that the journal does not know."""
     added = _Added()
-    groups, streams = split_streams(plan.survey, files, journal.was_finished)
+
+    def was_finished(file: InputFile) -> bool:
+        return journal.was_finished(file) and not (update and journal.was_refused(file))
+
+    groups, streams = split_streams(plan.survey, files, was_finished)
     if not groups and not streams:
         if not journal.completed:  # a kill may have come just before this
             bring_limits(plan, journal)
@@ -252,7 +256,8 @@ def _ingest_new(
     if plan.features is not None:
         compile_ahead(plan.features, workers, progress)
     size = journal.plan(batch_size(len(groups)))
-    batches = list_batches(plan.survey, groups, streams, size, journal.stream_progress())
+    done = journal.stream_progress(but_refused=update)
+    batches = list_batches(plan.survey, groups, streams, size, done)
     first_number = max((record.number for record in journal.records), default=-1) + 1
     tasks = (PartTask(number, batch) for number, batch in enumerate(batches, first_number))
     known = KnownObjects(plan.folder)

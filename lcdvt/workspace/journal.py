@@ -71,6 +71,8 @@ class PartRecord:
 
     An early version of lcdvt knew no upper limits.
     """
+    refused: list[str] = field(default_factory=list)
+    """Inputs with objects that other inputs had given before: read once more, they may be asked for with update."""
     limits: int = 0
     """How many upper limits are kept, apart from the epochs."""
     limits_brought: dict[str, int] = field(default_factory=dict)
@@ -123,6 +125,9 @@ class Journal:
         """Without what grows with the input: `whole_records` reads that."""
         self._earlier = _EarlierRecords()
         self._finished: set[bytes] = set()
+        self._last: dict[int, bytes] = {}
+        """Of inputs that were read more than once the last version, which alone counts."""
+        self._refused: set[str] = set()
         self.incomplete: dict[str, dict[str, str]] = {}
         """Objects of which some file could not be read: object -> file -> why."""
         self.waiting: dict[str, str] = {}
@@ -175,13 +180,23 @@ class Journal:
         elif "completed" in line:
             self.completed = bool(line["completed"])
         elif "touched" in line:
-            self._finished.add(_digest(line["touched"]))
+            self._note_finished(line["touched"])
         elif "files" in line:
             self.files |= {name: WrittenFile(*values) for name, values in line["files"].items()}
         else:
             record = PartRecord(**line["batch"])
-            self._finished.update(_digest(key[:3]) for key in record.finished_inputs)
+            read_again = set(record.read_again)
+            for path, size, mtime, *_ in record.finished_inputs:
+                self._note_finished([path, size, mtime], is_another=path in read_again)
+            self._refused.difference_update(read_again.intersection(key[0] for key in record.finished_inputs))
+            self._refused.update(record.refused)
             self._take_record(record)
+
+    def _note_finished(self, key: list[Any], *, is_another: bool = False) -> None:
+        digest = _digest(key)
+        self._finished.add(digest)
+        if is_another or (self._last and _path_hash(key[0]) in self._last):
+            self._last[_path_hash(key[0])] = digest
 
     def _take_record(self, record: PartRecord) -> None:
         self._earlier.forget_what_was_read_again(record)
@@ -221,6 +236,8 @@ class Journal:
         self.records, self.files, self.batch_objects, self.completed = [], {}, None, False
         self.incomplete, self.waiting, self._earlier = {}, {}, _EarlierRecords()
         self._finished.clear()
+        self._last.clear()
+        self._refused.clear()
 
     def note_files(self, files: Mapping[str, WrittenFile]) -> None:
         """Record files that were written again: features, repaired parts, the objects table."""
@@ -269,19 +286,27 @@ class Journal:
         if not self._finished:
             return False
         key = input_key(file)
-        return _digest(key) in self._finished or self._has_same_bytes(file, key)
+        digest = _digest(key)
+        if digest in self._finished and (not self._last or self._last.get(_path_hash(key[0]), digest) == digest):
+            return True
+        # A file that is put back as it once had been is an earlier version, and not the one that was read last.
+        return self._has_same_bytes(file, key)
+
+    def was_refused(self, file: InputFile) -> bool:
+        """Say whether an object of the input was left out because another input had given it before."""
+        return bool(self._refused) and input_key(file)[0] in self._refused
 
     def _has_same_bytes(self, file: InputFile, key: list[Any]) -> bool:
         """Say whether only the date of an input is another: its bytes are not read as light curves again."""
         path, size, _ = key
-        known = {version.checksum for version in self._versions.of(path) if version.size == size and version.checksum}
+        last = next(reversed(self._versions.of(path)), WrittenFile(-1))
         try:
-            if not known or file_checksum(file.path) not in known:
+            if last.size != size or not last.checksum or file_checksum(file.path) != last.checksum:
                 return False
         except OSError:  # it cannot be read: whoever reads it as a light curve says so
             return False
         self._append({"touched": key})
-        self._finished.add(_digest(key))
+        self._note_finished(key)
         return True
 
     def was_read(self, file: InputFile) -> bool:
@@ -292,9 +317,12 @@ class Journal:
     def _versions(self) -> "_InputVersions":
         return _InputVersions(self.folder)
 
-    def stream_progress(self) -> dict[tuple[Any, ...], int]:
-        """Return how many batches of each large file or archive are done."""
-        return {tuple(record.stream[0]): record.stream[1] for record in self.records if record.stream}
+    def stream_progress(self, *, but_refused: bool = False) -> dict[tuple[Any, ...], int]:
+        """Return how many batches of each large file or archive are done, maybe but for those with refused objects."""
+        streams = (record.stream for record in self.records if record.stream)
+        return {
+            tuple(key): batches for key, batches in streams if not (but_refused and key[0] in self._refused)
+        }
 
     def totals(self) -> dict[str, Any]:
         """Add up what all batches did."""
@@ -353,10 +381,11 @@ class _InputVersions:
             for record in whole_records(folder)
             for path, size, *rest in record.finished_inputs
         )
-        self._sorted = np.sort(np.fromiter(known, dtype=kinds), order="path")
+        versions = np.fromiter(known, dtype=kinds)
+        self._sorted = versions[np.argsort(versions["path"], kind="stable")]
 
     def of(self, path: str) -> list[WrittenFile]:
-        """Return size and checksum of each version of an input."""
+        """Return size and checksum of each version of an input, the last one last."""
         wanted = np.uint64(_path_hash(path))
         first, behind = (np.searchsorted(self._sorted["path"], wanted, side=side) for side in ("left", "right"))
         return [WrittenFile(int(size), crc.decode()) for _, size, crc in self._sorted[first:behind]]

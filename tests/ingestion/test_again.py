@@ -85,6 +85,60 @@ def test_a_file_that_is_still_broken_stays_named(tmp_path, workspace):
     assert list(lcdvt.ingest(folder, jobs=1, features="none").incomplete) == ["1.2.4"]
 
 
+@pytest.mark.parametrize("dates", ["new", "kept"])
+def test_a_file_that_is_put_back_as_it_was_is_whole_again(tmp_path, workspace, dates):
+    folder = write_stars(tmp_path / "macho")
+    lcdvt.ingest(folder, jobs=1, features=FEATURES)
+    path = folder / "lc_1.2.4.R.mjd"
+    whole, times = path.read_bytes(), path.stat()
+    path.write_bytes(whole + b"nonsense\n")
+    assert list(lcdvt.ingest(folder, jobs=1, features=FEATURES).incomplete) == ["1.2.4"]
+    path.write_bytes(whole)
+    if dates == "kept":
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    mended = lcdvt.ingest(folder, jobs=1, features=FEATURES)
+    assert (mended.incomplete, mended.problems) == ({}, [])
+    assert lcdvt.ingest(folder, jobs=1, features=FEATURES).nothing_new
+    lcdvt.ingest(folder, jobs=1, features=FEATURES, name="fresh")
+    check_same_stars("macho", "fresh")
+
+
+@pytest.mark.parametrize("place", ["a-copy", "z-copy"])  # before and after the folder's other files
+@pytest.mark.parametrize("mended", [False, True])
+def test_a_copy_of_one_band_takes_nothing_from_the_star(tmp_path, workspace, place, mended):
+    folder = write_stars(tmp_path / "macho" / "m")
+    lcdvt.ingest(tmp_path / "macho", jobs=1, features=FEATURES)
+    (tmp_path / "macho" / place).mkdir()
+    write_macho(tmp_path / "macho" / place, "1.2.4", "R", macho_rows("1.2.4", "R", 25))
+    refused = lcdvt.ingest(tmp_path / "macho", jobs=1, features=FEATURES)
+    (problem,) = refused.problems
+    assert f"{place}/lc_1.2.4.R.mjd: object 1.2.4 was already read from" in problem
+    assert "update=True" in problem
+    if mended:  # a further file of the star that changes does not let the copy in
+        write_macho(folder, "1.2.4", "B", macho_rows("1.2.4", "B", 50))
+        lcdvt.ingest(tmp_path / "macho", jobs=1, features=FEATURES)
+    lcdvt.ingest(folder, jobs=1, features=FEATURES, name="fresh")
+    check_same_stars("macho", "fresh")
+
+
+def test_what_was_refused_is_added_by_update_afterwards(tmp_path, workspace):
+    folder = write_stars(tmp_path / "macho" / "m")
+    lcdvt.ingest(tmp_path / "macho", jobs=1, features=FEATURES)
+    release = tmp_path / "macho" / "second"
+    release.mkdir()
+    new = [(mjd + 1000.0, mag, err) for mjd, mag, err in macho_rows("1.2.4", "R", 30)]
+    write_macho(release, "1.2.4", "R", new)
+    assert len(lcdvt.ingest(tmp_path / "macho", jobs=1, features=FEATURES).problems) == 1
+    assert lcdvt.ingest(tmp_path / "macho", jobs=1, features=FEATURES).nothing_new
+    added = lcdvt.ingest(tmp_path / "macho", jobs=1, features=FEATURES, update=True)
+    assert (added.problems, added.totals["epochs"]) == ([], 6 * 40 + 30)
+    assert lcdvt.ingest(tmp_path / "macho", jobs=1, features=FEATURES, update=True).nothing_new
+    write_macho(folder, "1.2.4", "R", macho_rows("1.2.4", "R") + new)
+    write_macho(release, "1.2.4", "R", new)
+    lcdvt.ingest(folder, jobs=1, features=FEATURES, name="fresh")
+    check_same_stars("macho", "fresh")
+
+
 def archive(path: Path, band: str, stars=STARS) -> Path:
     members = write_stars(path.parent / f"only-{band}", stars, (band,))
     with tarfile.open(path, "w") as tar:
