@@ -78,6 +78,10 @@ class Run:
     classes: tuple[str, ...]
     data: Path | None = field(default=None, repr=False)
 
+    def __fspath__(self) -> str:
+        """Return the folder, so that every verb that takes a run's name or folder takes the run itself."""
+        return str(self.folder)
+
     @property
     def target(self) -> str:
         """The survey that it classifies."""
@@ -126,14 +130,15 @@ class Run:
         return pd.DataFrame(counts, index=names.rename("true class"), columns=names.rename("predicted"))
 
     def reliability(self, row: str = DVT_ENSEMBLE) -> ReliabilityBins:
-        """Return how often predictions of a given confidence were right, over all draws."""
+        """Return how often predictions of a given confidence were right, the stars of all draws together."""
         return pooled_reliability([draw.rows[row].reliability for draw in self._scored_draws(row)])
 
-    def plot_reliability(self, rows: Sequence[str] = (DVT_ENSEMBLE,)) -> "Figure":
+    def plot_reliability(self, rows: str | Sequence[str] = (DVT_ENSEMBLE,)) -> "Figure":
         """Draw how often predictions of a given confidence were right, for some rows of the table."""
         from lcdvt.figures.scores import reliability_figure
 
-        return reliability_figure({row: self.reliability(row) for row in rows})
+        named = [rows] if isinstance(rows, str) else rows
+        return reliability_figure({row: self.reliability(row) for row in named})
 
     def plot_latent(self, *, most_stars: int | None = None, seed: int = 0) -> "Figure":
         """Draw the stars of all surveys among the components of the latent mixture.

@@ -156,7 +156,7 @@ class AnswersResult:
 def answers(
     survey: str,
     *,
-    merge: Sequence[str | Path] = (),
+    merge: str | Path | Sequence[str | Path] = (),
     out: str | Path | None = None,
     only_answers: bool = False,
     data: str | Path | None = None,
@@ -183,7 +183,8 @@ def answers(
     target = None if out is None else Path(out)
     if target is not None:
         check_table_path(target, force)
-    others = [read_answers(file, survey) for file in merge]
+    files = [merge] if isinstance(merge, str | Path) else merge
+    others = [read_answers(file, survey) for file in files]
     merged = 0
     if others:
         file = AnswerFile(path, survey)

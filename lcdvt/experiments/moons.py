@@ -116,7 +116,8 @@ class MoonsResult:
 def moons_config(name: str = "paper", steps: int | None = None) -> DVTConfig:
     """Return a preset as this experiment uses it: transfer, with all labels in every batch."""
     chosen = preset(name)
-    length = steps or (PAPER_STEPS if name == "paper" else chosen.training.steps)
+    usual = PAPER_STEPS if name == "paper" else chosen.training.steps
+    length = usual if steps is None else steps
     training = replace(chosen.training, mode="transfer", steps=length, labelled_batch=0, check_every=min(length, 500))
     return replace(chosen, training=training)
 

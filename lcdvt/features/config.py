@@ -77,7 +77,7 @@ class FeatureConfig:
             raise SettingsError(f"minimum_epochs {self.minimum_epochs}: no feature of a single epoch has a meaning.")
         if not 0 <= self.pairing_days < float("inf"):
             raise SettingsError(f"pairing_days {self.pairing_days}: give a time in days, zero or more.")
-        if self.period_range is not None and not 0 < self.period_range[0] < self.period_range[1] < float("inf"):
+        if self.period_range is not None and not _is_range(self.period_range):
             raise SettingsError(
                 f"period_range {self.period_range}: give shortest and longest period in days, 0 < a < b."
             )
@@ -143,6 +143,14 @@ class FeatureConfig:
         """Return the feature columns: band after band, two-band features, the period, what all bands tell together."""
         per_band = tuple(band_column(name, band) for band in self.bands for name in self.single_band_names())
         return (*per_band, *self.two_band_names(), *self.period_names(), *self.all_bands_names())
+
+
+def _is_range(given: object) -> bool:
+    """Say whether it is two finite periods, the shorter one first."""
+    if not isinstance(given, Iterable):
+        return False
+    numbers = list(given)
+    return len(numbers) == 2 and 0 < numbers[0] < numbers[1] < math.inf
 
 
 def band_column(feature: str, band: str) -> str:

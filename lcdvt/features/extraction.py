@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,7 @@ from lcdvt.parallel.executors import Workers, run_batches
 
 if TYPE_CHECKING:
     import pandas as pd
+    from astropy.table import Table
 
 REPORT_KEY: Final = b"lcdvt.gate"
 EPOCH_COLUMNS: Final = (OBJECT_ID, BAND, MJD, MAG, MAG_ERR)
@@ -31,7 +32,7 @@ OTHER_BAND: Final = "band not among those asked for"
 
 
 def extract(
-    epochs: "pd.DataFrame | pa.Table",
+    epochs: "pd.DataFrame | pa.Table | Table",
     features: str | Iterable[str] = DEFAULT_FEATURES,
     engine: Engine = "fast",
     jobs: int | None = 1,
@@ -47,7 +48,7 @@ def extract(
     Parameters
     ----------
     epochs
-        Columns object_id, band, mjd, mag, mag_err, in any order of rows.
+        A table of pandas, Arrow or astropy with the columns object_id, band, mjd, mag, mag_err, in any order of rows.
     features
         "all", "fats" (all but the Fourier parameters at the period), or feature names (`lcdvt features` lists them).
     engine
@@ -81,7 +82,13 @@ def extract(
     """
     table = _sorted_by_object(_as_table(epochs))
     given = dict(wavelengths or {})
-    chosen_bands = tuple(bands) if bands is not None else order_bands(_distinct(table, BAND), given)
+    of_epochs = _distinct(table, BAND)
+    chosen_bands = tuple(bands) if bands is not None else order_bands(of_epochs, given)
+    if bands is not None and not set(chosen_bands) & set(of_epochs or chosen_bands):
+        raise SettingsError(
+            f"bands={', '.join(chosen_bands) or 'none'}: the epochs are of {', '.join(of_epochs) or 'none'}; "
+            "name those, or leave bands out."
+        )
     chosen_features = features if isinstance(features, str) else tuple(features)
     # An empty table names no band; its result still has to have columns.
     config = FeatureConfig(
@@ -187,8 +194,8 @@ def _report(gated: Gated, objects: int, bands: tuple[str, ...], other_band_epoch
     return GateReport(objects, curves, {reason: number for reason, number in epochs.items() if number})
 
 
-def _as_table(epochs: "pd.DataFrame | pa.Table") -> pa.Table:
-    names = epochs.column_names if isinstance(epochs, pa.Table) else list(epochs.columns)
+def _as_table(epochs: "pd.DataFrame | pa.Table | Table") -> pa.Table:
+    names = epochs.column_names if isinstance(epochs, pa.Table) else list(getattr(epochs, "colnames", epochs.columns))
     missing = [name for name in EPOCH_COLUMNS if name not in names]
     if missing:
         raise SettingsError(
@@ -197,11 +204,19 @@ def _as_table(epochs: "pd.DataFrame | pa.Table") -> pa.Table:
         )
     if isinstance(epochs, pa.Table):
         return epochs.select(list(EPOCH_COLUMNS))
-    return pa.Table.from_pandas(epochs[list(EPOCH_COLUMNS)], preserve_index=False)
+    columns: Any = epochs[list(EPOCH_COLUMNS)]
+    frame = columns.to_pandas() if hasattr(epochs, "colnames") else columns  # astropy's table
+    for name in EPOCH_COLUMNS:
+        stored = frame[name].dtype
+        if isinstance(stored, np.dtype) and not stored.isnative:  # FITS has the high byte first, Arrow cannot
+            frame = frame.assign(**{name: frame[name].astype(stored.newbyteorder("="))})
+    return pa.Table.from_pandas(frame, preserve_index=False)
 
 
 def _sorted_by_object(table: pa.Table) -> pa.Table:
-    table = table.set_column(0, OBJECT_ID, table[OBJECT_ID].cast(pa.string()))
+    for place, name in enumerate((OBJECT_ID, BAND)):
+        # as text, whether it comes as bytes (astropy's columns from FITS), as a category, or as numbers
+        table = table.set_column(place, name, table[name].cast(pa.string()))
     if table[OBJECT_ID].null_count:
         raise SettingsError(
             f"{table[OBJECT_ID].null_count} epochs have no {OBJECT_ID}: name their object or leave them out."

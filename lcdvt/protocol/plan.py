@@ -1,5 +1,6 @@
 """A run before it is made: options, surveys, dataset, and one task for each draw of labels."""
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 from lcdvt.baselines.rows import DVT_ENSEMBLE, DVT_TOP, DVT_UPPER_BOUND, ROWS
 from lcdvt.dataset.dataset import UNLABELLED, Dataset
 from lcdvt.dataset.sampling import TRAINING_STARS
-from lcdvt.dataset.scaling import ScalingMethod
+from lcdvt.dataset.scaling import ScalingChoice, ScalingMethod
+from lcdvt.disk.toml_config import from_table
 from lcdvt.dvt.config import DoubtfulLabels, DVTConfig, TrainingMode, choose_preset
 from lcdvt.errors import SettingsError
 from lcdvt.protocol.elsewhere import StarsElsewhere
@@ -31,6 +33,13 @@ ONE_SURVEY_TRAINING: Final = {
     "label-spreading": "Semi-supervised",
 }
 ONE_SURVEY_ROWS: Final = (*ONE_SURVEY_TRAINING, DVT_TOP, DVT_ENSEMBLE)
+
+
+def several(names: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    """Return names as a tuple; one given by itself is one name, not its letters."""
+    if names is None:
+        return None
+    return (names,) if isinstance(names, str) else tuple(names)
 
 
 @dataclass(frozen=True)
@@ -69,6 +78,13 @@ class RunOptions:
     device: str = "auto"
 
     def __post_init__(self) -> None:
+        for name in ("members", "repeats", "seed", "steps"):
+            given = getattr(self, name)
+            try:  # numpy's whole numbers are what a loop over an array gives, and no TOML file takes them
+                object.__setattr__(self, name, given if given is None else operator.index(given))
+            except TypeError:
+                raise SettingsError(f"{name}={given!r}: give a whole number.") from None
+        from_table(ScalingChoice, {"method": self.scaling}, "scaling")
         if self.members < 1 or self.repeats < 1:
             raise SettingsError(f"members={self.members} repeats={self.repeats}: at least one of each is needed.")
         if self.seed < 0:
@@ -78,7 +94,8 @@ class RunOptions:
     def config(self) -> DVTConfig:
         """The numbers of the model for this way and length of training."""
         config = choose_preset(self.preset)
-        training = replace(config.training, mode=self.mode, steps=self.steps or config.training.steps)
+        steps = config.training.steps if self.steps is None else self.steps
+        training = replace(config.training, mode=self.mode, steps=steps)
         return replace(config, training=training)
 
     @property

@@ -15,7 +15,7 @@ from lcdvt.errors import DatasetError, SettingsError
 from lcdvt.parallel.executors import EVERY_CORE, Workers
 from lcdvt.parallel.progress import Progress, silent
 from lcdvt.protocol.carry_out import RunPlace, carry_out
-from lcdvt.protocol.plan import ONE_SURVEY_ROWS, Plan, RunOptions, draw_tasks
+from lcdvt.protocol.plan import ONE_SURVEY_ROWS, Plan, RunOptions, draw_tasks, several
 from lcdvt.run import Run
 from lcdvt.workspace.survey import open_survey
 
@@ -85,11 +85,11 @@ def train(
         mode=mode,
         preset=preset,
         steps=steps,
-        classes=None if classes is None else tuple(classes),
+        classes=several(classes),
         members=members,
         repeats=repeats,
         seed=seed,
-        rows=None if rows is None else tuple(rows),
+        rows=several(rows),
         scaling=scaling,
         device=device,
     )

@@ -20,7 +20,15 @@ from lcdvt.errors import SettingsError
 from lcdvt.parallel.executors import EVERY_CORE, IN_THIS_PROCESS, Workers
 from lcdvt.parallel.progress import Progress, silent
 from lcdvt.protocol.carry_out import RunPlace, carry_out
-from lcdvt.protocol.plan import ALL_ROWS, NEED_REPLICATES, UNSUPERVISED_ROWS, Plan, TransferOptions, draw_tasks
+from lcdvt.protocol.plan import (
+    ALL_ROWS,
+    NEED_REPLICATES,
+    UNSUPERVISED_ROWS,
+    Plan,
+    TransferOptions,
+    draw_tasks,
+    several,
+)
 from lcdvt.protocol.stars import draw_stars, thin_light_curves
 from lcdvt.run import Run
 from lcdvt.workspace.answers import read_answers
@@ -116,11 +124,11 @@ def transfer(
         mode=mode,
         preset=preset,
         steps=steps,
-        classes=None if classes is None else tuple(classes),
+        classes=several(classes),
         members=members,
         repeats=repeats,
         seed=seed,
-        rows=None if rows is None else tuple(rows),
+        rows=several(rows),
         scaling=scaling,
         device=device,
         source_labels=source_labels,
@@ -220,8 +228,12 @@ def plan_transfer(
     progress: Progress = silent,
 ) -> Plan:
     """Open the surveys, put them together, draw the labels, and see to the replicates of the light curves."""
+    if not sources:
+        raise SettingsError("source is empty: name at least one ingested survey with labels.")
     if target in sources:
         raise SettingsError(f"{target} is both source and target: name two different surveys.")
+    if len(set(sources)) < len(sources):
+        raise SettingsError(f"source={', '.join(sources)}: a survey is named twice; name each once.")
     target_budget, source_budget = LabelBudget.parse_or_none(labels), LabelBudget.parse(options.source_labels)
     is_unsupervised = target_budget == NO_LABEL and options.labels_from is None
     replicates = options.config.replicates

@@ -86,11 +86,17 @@ def calibration(run: RunMaterial, prefix: str) -> str:
         for name, key in names.items()
         if all(key in draw.rows for draw in run.draws)
     }
-    errors = "; ".join(f"{name} {100 * each.expected_calibration_error:.1f} %" for name, each in bins.items())
+    # Of the draws by themselves, as F1 is: pooled, one model's overconfidence would make up for another's doubt.
+    calibration_errors = {
+        name: np.mean([draw.rows[names[name]].reliability.expected_calibration_error for draw in run.draws])
+        for name in bins
+    }
+    errors = "; ".join(f"{name} {100 * each:.1f} %" for name, each in calibration_errors.items())
+    of_draws = f", mean of {len(run.draws)} draws" if len(run.draws) > 1 else ""
     bars = "68 % intervals" + (", as if the draws were independent" if len(run.draws) > 1 else "")
     caption = (
         "How often predictions of a given probability are right; under it how many objects have that probability. "
-        f"Expected calibration error: {errors}. Bars: {bars}."
+        f"Expected calibration error: {errors}{of_draws}. Bars: {bars}."
     )
     alt = f"Reliability diagram of {run.title}: share of right predictions against their probability."
     return figure(draw_svg(lambda: reliability_figure(bins), alt, prefix), caption, simulated=run.simulated)

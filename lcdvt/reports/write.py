@@ -1,5 +1,6 @@
 """The verb behind `lcdvt report`: runs to one HTML file."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,7 +74,7 @@ def report(
     progress
         Called with the number of runs done.
     """
-    named = [runs] if isinstance(runs, str | Path) else list(runs)
+    named = [runs] if isinstance(runs, str | os.PathLike) else list(runs)
     if not named:
         raise WorkspaceError("no run was given: name at least one; `lcdvt runs` lists them.")
     path = Path(out) if out is not None else Path(f"{Path(named[0]).name}.html" if len(named) == 1 else "report.html")

@@ -28,7 +28,7 @@ from lcdvt.parallel.progress import Progress, silent
 from lcdvt.results.folder import find_run
 from lcdvt.results.other_forest import OtherForest, read_other_forest
 from lcdvt.results.saved import WEIGHTS_FILE, SavedRun, load_run
-from lcdvt.workspace.folder import PARTS, pieces_folder, read_part
+from lcdvt.workspace.folder import PARTS, ingested_surveys, pieces_folder, read_part, workspace_folder
 from lcdvt.workspace.journal import Journal, whole_records
 from lcdvt.workspace.survey import StoredSurvey, open_survey
 
@@ -106,7 +106,8 @@ def predict(
     run
         A run's name in the workspace, or its folder.
     what
-        An ingested survey's name, or raw light curves (read as `ingest` reads them, kept nowhere).
+        An ingested survey's name, or raw light curves (read as `ingest` reads them, kept nowhere). Where a folder has
+        the name of an ingested survey, the survey is meant; "macho/" or "./macho" is the folder.
     out
         Where to write: .parquet or .csv (streamed), .fits or .vot (these two are built in memory). None keeps the
         table in memory only: `PredictResult.stars` returns it.
@@ -124,7 +125,8 @@ def predict(
     folder = find_run(run, data)
     saved, other = _saved_run(folder)
     asked = _Question(folder, saved, other, like, dask)
-    if not Path(what).exists():
+    is_ingested = survey is None and isinstance(what, str) and what in ingested_surveys(workspace_folder(data))
+    if is_ingested or not Path(what).exists():
         return _classify(asked, open_survey(str(what), data), target, progress)
     # A cluster's workers see what lies beside the output, but not this machine's own temporary folder.
     beside = (target or Path("here")).absolute().parent

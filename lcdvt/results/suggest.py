@@ -182,7 +182,7 @@ def _scaled_features(saved: SavedRun, stored: StoredSurvey, ids: NDArray[np.obje
     parts = sorted(stored.folder.features.glob(PARTS))
     if not parts:
         raise SettingsError(f"survey {stored.name!r} has no features: run `lcdvt extract {stored.name}`.")
-    found = pds.dataset([str(part) for part in parts]).to_table(filter=pc.field(OBJECT_ID).isin(ids.tolist()))
+    found = pds.dataset([str(part) for part in parts]).to_table(filter=_is_one_of(ids))
     aligned = saved.aligned(found.to_pandas(), stored.survey.bands, stored.survey.wavelengths).set_index(OBJECT_ID)
     gone = [name for name in ids if name not in aligned.index]
     if gone:
@@ -196,9 +196,14 @@ def _scaled_features(saved: SavedRun, stored: StoredSurvey, ids: NDArray[np.obje
 
 def _positions(stored: StoredSurvey, predictions: pd.DataFrame, chosen: list[Query]) -> pd.DataFrame:
     ids = predictions[OBJECT_ID].iloc[[query.row for query in chosen]]
-    wanted = pc.field(OBJECT_ID).isin(ids.tolist())
-    found = pds.dataset(stored.folder.objects).to_table(columns=[OBJECT_ID, RA, DEC], filter=wanted).to_pandas()
+    place = pds.dataset(stored.folder.objects)
+    found = place.to_table(columns=[OBJECT_ID, RA, DEC], filter=_is_one_of(ids.to_numpy(dtype=object))).to_pandas()
     return found.set_index(OBJECT_ID).reindex(ids)
+
+
+def _is_one_of(ids: NDArray[np.object_]) -> pc.Expression:
+    # none at all are of no type by themselves
+    return pc.field(OBJECT_ID).isin(pa.array(ids.tolist(), pa.string()))
 
 
 def _describe(

@@ -142,6 +142,8 @@ class StoredSurvey:
         """Return one star: `.plot()` shows it, `.fold().plot()` by phase, `.epochs` are its numbers."""
         from lcdvt.workspace.objects import PART
 
+        # Ids are text, also where a survey numbers its stars.
+        object_id = str(object_id)
         # The objects table knows the part: of ten thousand parts, one is opened.
         part = self._value_of(self.folder.objects, object_id, PART)
         if part is None:

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from astropy.table import Table
 
 from lcdvt.errors import SettingsError
 from lcdvt.features import FATS_FEATURES, FeatureConfig, extract, extract_table
@@ -99,6 +100,10 @@ def test_a_dask_cluster_gives_the_same_values(two_band_epochs: pd.DataFrame, mon
         ({"engine": "slow"}, "no feature engine is called 'slow'"),
         ({"bands": ("B", "B")}, "name each of the survey's bands once"),
         ({"period_range": (5.0, 1.0)}, "0 < a < b"),
+        ({"period_range": 5.0}, "0 < a < b"),
+        ({"period_range": (1.0, 2.0, 3.0)}, "0 < a < b"),
+        ({"bands": ("v",)}, "bands=v: the epochs are of B, R"),
+        ({"bands": ()}, "bands=none: the epochs are of B, R"),
         (
             {"engine": "feets", "features": ("Freq2_harmonics_amplitude_1", "Mean")},
             "Freq2_harmonics_amplitude_1: feets",
@@ -126,6 +131,22 @@ def test_numbers_and_categories_are_identifiers_too(two_band_epochs: pd.DataFram
     assert extract(epochs, "Mean")["object_id"].tolist() == ["star4", "star5"]
     epochs["object_id"] = epochs["object_id"].str[4:].astype(int)
     assert extract(epochs, "Mean")["object_id"].tolist() == ["4", "5"]
+
+
+@pytest.mark.parametrize("form", ["bytes", "category", "astropy", "fits"])
+def test_text_and_numbers_come_as_other_programs_keep_them(form: str, two_band_epochs: pd.DataFrame) -> None:
+    expected = extract(two_band_epochs, ["Mean", "Color"])
+    given = two_band_epochs.copy()
+    if form == "bytes":
+        given["band"], given["object_id"] = given["band"].str.encode("ascii"), given["object_id"].str.encode("ascii")
+    elif form == "category":
+        given["band"] = given["band"].astype("category")
+    elif form == "astropy":
+        given = Table.from_pandas(given)
+    else:  # the high byte first
+        for name in ("mjd", "mag", "mag_err"):
+            given[name] = given[name].astype(">f8")
+    pd.testing.assert_frame_equal(extract(given, ["Mean", "Color"]), expected)
 
 
 def test_bands_are_ordered_blue_to_red() -> None:

@@ -84,7 +84,7 @@ def test_short_overtone_pulsator_is_not_doubled() -> None:
 
 @pytest.mark.parametrize("bands", [1, 2])
 def test_a_precise_sine_gets_no_multiple_but_a_binary_s(bands: int) -> None:
-    """A top of the likelihood is as narrow as the noise is small: fits beside it would lose to three or four periods."""
+    """A top of the likelihood is as narrow as the noise is small: fits beside it would lose to multiples."""
     ratios = []
     for seed in range(40):
         rng = np.random.default_rng(seed)

@@ -146,6 +146,13 @@ def test_mistakes_are_told_in_a_sentence(data, tmp_path):
         retrain("alone", data=data)
 
 
+@pytest.mark.parametrize("option", ["--labels-from", "--name"])
+def test_what_is_about_the_new_run_is_refused_without_one(data, tmp_path, lcdvt_here, option):
+    refused = lcdvt_here("label", "run", option, tmp_path / "other.jsonl", "--no-browser", "--data", data)
+    assert refused.returncode == 2
+    assert f"{option} is about the run that is made again: add --retrain" in " ".join(refused.stderr.split())
+
+
 def test_the_process_of_its_own_tells_what_is_wrong(data):
     command = [sys.executable, "-m", "lcdvt.protocol.retrain", "nothing", "--data", str(data)]
     wrong = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -173,6 +173,7 @@ def test_the_command_prints_the_table_and_writes_json(data, lcdvt_here, tmp_path
         (["--source", "old", "--target", "new", "--jobs", "0"], "at least one process"),
         (["--source", "old", "--target", "new", "--name", "a/b"], "it names a folder"),
         (["--source", "old", "--target", "old"], "both source and target"),
+        (["--source", "old", "--source", "old", "--target", "new"], "a survey is named twice"),
         (["--source", "old", "--target", "new", "--labels", "0%"], "--labels 0%"),
         (["--source", "old", "--target", "new", "--labels", "200%"], "--labels 200%"),
         (["--source", "old", "--target", "new", "--rows", "magic"], "there is no such row"),
@@ -187,6 +188,37 @@ def test_what_cannot_be_transferred_is_one_sentence(result, data, lcdvt_here, ar
     assert answer.returncode == 2, answer.stdout + answer.stderr
     assert said in answer.stderr
     assert len(answer.stderr.strip().splitlines()) == 1
+
+
+def test_what_python_gives_is_a_whole_number_and_one_name_is_no_list_of_letters(data):
+    quick = {"preset": "tied", "steps": 5, "repeats": 1, "jobs": 1, "data": data}
+    run = lcdvt.transfer(
+        "old", "new", "10%", seed=np.int64(3), members=np.int64(1), rows="forest-target", name="typed", **quick
+    )
+    assert {row.name for row in run.table().scores} == {"forest-target", "dvt-ensemble"}
+    assert run.settings()["seed"] == 3
+    with pytest.raises(SettingsError, match=r"members=1.5: give a whole number"):
+        lcdvt.transfer("old", "new", members=1.5, name="typed", **quick)
+    with pytest.raises(SettingsError, match=r"training.steps = 0: give at least 1"):
+        lcdvt.transfer("old", "new", name="typed", **{**quick, "steps": 0})
+    with pytest.raises(SettingsError, match=r"'magic': choose from survey, pooled, rank, none"):
+        lcdvt.transfer("old", "new", scaling="magic", name="typed", **quick)
+    with pytest.raises(SettingsError, match="source is empty"):
+        lcdvt.transfer([], "new", name="typed", **quick)
+
+
+def test_a_run_itself_is_taken_where_its_name_is(result, data, tmp_path):
+    by_name = lcdvt.predict("first", "new", data=data).stars()
+    pd.testing.assert_frame_equal(lcdvt.predict(result, "new", data=data).stars(), by_name)
+    assert lcdvt.report(result, tmp_path / "r.html", data=data).path.exists()
+
+
+def test_an_ingested_survey_comes_before_a_folder_of_its_name(result, data, tmp_path, monkeypatch):
+    (tmp_path / "new").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert lcdvt.predict("first", "new", data=data).objects == 160
+    with pytest.raises(lcdvt.LcdvtError, match="holds no files"):
+        lcdvt.predict("first", "new/", data=data)
 
 
 def test_the_command_predict_writes_its_counts_as_json(result, data, lcdvt_here, tmp_path):

@@ -121,6 +121,13 @@ def test_mistakes_are_one_sentence_and_nothing_is_written(data, lcdvt_here, tmp_
     assert [each.name for each in tmp_path.iterdir()] == ["there.csv"]
 
 
+def test_of_no_star_that_is_left_fewer_are_none(data):
+    result = lcdvt.suggest("run", 5, unlabelled=True, fewer=True, data=data)
+    assert result.left == 0
+    assert result.stars.empty
+    assert "object_id" in result.stars
+
+
 def test_a_survey_that_is_gone_or_changed_is_named(data, tmp_path):
     copy = shutil.copytree(data, tmp_path / "data")
     part = next((copy / "new" / "features").glob("part-*.parquet"))

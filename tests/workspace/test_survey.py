@@ -61,6 +61,8 @@ def test_what_is_not_there_is_said(survey, workspace):
         lcdvt.open_survey("macho")
     with pytest.raises(WorkspaceError, match="no object 'x'"):
         survey.light_curve("x")
+    with pytest.raises(WorkspaceError, match="no object '3'"):
+        survey.light_curve(3)
     with pytest.raises(WorkspaceError, match="lcdvt extract eros"):
         survey.features()
 

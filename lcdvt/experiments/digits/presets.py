@@ -88,7 +88,7 @@ def digits_config(
     training = replace(
         config.training,
         mode=mode,
-        steps=steps or phases * config.training.steps,
+        steps=phases * config.training.steps if steps is None else steps,
         shift_pixels=SHIFT_PIXELS if augment == "shift" else 0,
         input_noise=noise,
     )

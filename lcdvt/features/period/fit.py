@@ -55,8 +55,8 @@ LONGEST_LAG = 40
 SHARPENING_POINTS = 5
 # Nearer than the next frequency tried, whatever the last digit.
 INSIDE = 0.999
-# Each sharpening halves the distance to a top and so leaves a quarter of what is still to be gained there. Candidates that
-# gained less than this log-likelihood by the last one are near enough to their tops to be compared; a noise of a
+# Each sharpening halves the distance to a top and so leaves a quarter of what is still to be gained there. Candidates
+# that gained less than this log-likelihood by the last one are near enough to their tops to be compared; a noise of a
 # millionth of the wave takes so many.
 NEAR_THE_TOP, MOST_SHARPENINGS = 1.0, 20
 # Log-likelihood by which a period of nearly a day has to be better than the slow change that it looks like: periods of
