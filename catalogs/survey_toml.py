@@ -35,7 +35,7 @@ _TOP_KEYS: Final = {
     **dict.fromkeys(("name", "title", "citation", "archive", "class_scheme"), TEXT),
     **dict.fromkeys(("bands", "class_folders", "know"), TEXTS),
     **dict.fromkeys(("time", "magnitude", "sentinels", "classes", "wavelengths"), TABLE),
-    **{"period_range": NUMBERS, "pairing_days": NUMBER, "clean": "", "formats": ""},
+    **{"period_range": NUMBERS, "pairing_days": NUMBER, "clean": "", "formats": TABLES},
     **dict.fromkeys(("several_ids", "one_distance"), YES_OR_NO),
 }
 _FORMAT_KEYS: Final = {
@@ -108,6 +108,8 @@ def survey_from_toml(text: str, where: str) -> Survey:
         table = parse_toml(text)
     except ValueError as error:
         raise SurveyError(f"{where} is not valid TOML: {error}.") from error
+    if isinstance(table.get("formats"), dict):
+        raise SurveyError(f"{where}: [formats] has to be written [[formats]]: there may be several.")
     _take(table, where, _TOP_KEYS)
     try:
         time, magnitude, sentinels = (dict(table.get(key, {})) for key in ("time", "magnitude", "sentinels"))

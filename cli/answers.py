@@ -52,8 +52,10 @@ def answers(
         table = Table(title=f"{len(result.disputed)} disputed")
         for name in ("star", "who said what", "counts as"):
             table.add_column(name, overflow="fold")
-        for star in result.disputed.to_dict(orient="records"):
-            table.add_row(str(star["object_id"]), str(star["voices"]), str(star["label"] or "nobody's label"))
+        # Beside names of classes pandas makes NaN of no label, which is true: `or` would print it.
+        disputed = result.disputed.fillna({"label": "nobody's label"})
+        for star in disputed.to_dict(orient="records"):
+            table.add_row(str(star["object_id"]), str(star["voices"]), str(star["label"]))
         out.print(table)
     if result.catalogue:
         out.print(f"written to {result.catalogue}; give it back with `lcdvt ingest … --catalog {result.catalogue}`")

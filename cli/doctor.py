@@ -70,6 +70,7 @@ def _print(found: "Diagnosis") -> None:
             "there": "yes" if workspace["exists"] else "not yet",
             "free": f"{workspace['free_bytes'] / 1e9:.1f} GB",
             **{f"survey {name}": _survey(survey) for name, survey in workspace["surveys"].items()},
+            **{f"interrupted {name}": "its ingest is not finished" for name in workspace["interrupted_surveys"]},
             "runs": ", ".join(workspace["runs"]) or "none",
             **{f"unfinished {name}": f"{draws} draws done" for name, draws in workspace["unfinished_runs"].items()},
         },

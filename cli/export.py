@@ -15,7 +15,9 @@ def export(
     what: Annotated[str, typer.Argument(help="An ingested survey, or a run.", metavar="SURVEY|RUN")],
     target: Annotated[Path, typer.Argument(help="The folder to write.", metavar="OUT")],
     hats: Annotated[bool, typer.Option("--hats", help="As a HATS catalogue, for LSDB.")] = False,
-    rows_per_partition: Annotated[int, typer.Option(help="Partitions are divided until none has more rows.")] = 100_000,
+    rows_per_partition: Annotated[
+        int, typer.Option(min=1, help="Partitions are divided until none has more rows.")
+    ] = 100_000,
     data: options.Data = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a HATS catalogue that is there.")] = False,
     json_file: options.Json = None,

@@ -48,6 +48,11 @@ def label(
     Every answer is on the disk the moment the page says so. Answered stars are labels of the draw from then on, and
     are never scored.
     """
+    if not retrain and (labels_from is not None or name is not None):
+        from lcdvt.errors import SettingsError
+
+        given = "--labels-from" if labels_from is not None else "--name"
+        raise SettingsError(f"{given} is about the run that is made again: add --retrain, or leave {given} out.")
     if retrain:
         from lcdvt.cli.results import print_run
         from lcdvt.protocol.retrain import retrain as make_again

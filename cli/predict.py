@@ -13,7 +13,9 @@ from lcdvt.cli.results import print_problems, write_json
 
 def predict(
     run: options.Run,
-    what: Annotated[str, typer.Argument(help="An ingested survey, or raw light curves.", metavar="SURVEY|PATH")],
+    what: Annotated[
+        str, typer.Argument(help="An ingested survey, or raw light curves (name/ is a folder).", metavar="SURVEY|PATH")
+    ],
     output: Annotated[Path, typer.Option("--out", help="The table to write: .parquet, .csv, .fits or .vot.")],
     like: Annotated[str | None, typer.Option(help="Use this survey's layers; default: same name, else target.")] = None,
     survey: Annotated[str | None, typer.Option(help="For raw files: a survey's name or TOML file.")] = None,

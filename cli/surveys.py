@@ -10,7 +10,7 @@ from lcdvt.cli.console import err, out
 from lcdvt.cli.results import print_incomplete
 
 if TYPE_CHECKING:
-    pass
+    from lcdvt.catalogs.survey import Survey
 
 app = typer.Typer(help="List, explain and describe surveys.", invoke_without_command=True)
 
@@ -35,7 +35,7 @@ def list_surveys(context: typer.Context) -> None:
 
 @app.command()
 def show(
-    name: Annotated[str, typer.Argument(help="A survey's name, or a TOML file.")],
+    name: Annotated[str, typer.Argument(help="A survey's name, built in or in the workspace, or a TOML file.")],
     toml: Annotated[bool, typer.Option("--toml", help="Print the TOML description itself.")] = False,
     data: options.Data = None,
 ) -> None:
@@ -43,9 +43,8 @@ def show(
     from rich.table import Table
 
     from lcdvt.catalogs.facts import facts
-    from lcdvt.catalogs.registry import find_survey
 
-    survey = find_survey(name)
+    survey, stored_name = _find(name, data)
     if toml:
         out.print(survey.toml, highlight=False)
         return
@@ -57,7 +56,24 @@ def show(
         table.add_row("" if heading == last else heading, words)
         last = heading
     out.print(table)
-    _show_stored(survey.name, data)
+    _show_stored(stored_name, data)
+
+
+def _find(name: str, data: Path | None) -> tuple["Survey", str]:
+    """Return the survey, and the name by which it is in the workspace if it is there."""
+    from lcdvt.catalogs.registry import find_survey
+    from lcdvt.catalogs.survey_toml import survey_from_file
+    from lcdvt.errors import SurveyError
+    from lcdvt.workspace.folder import SurveyFolder, ingested_surveys, workspace_folder
+
+    try:
+        survey = find_survey(name)
+    except SurveyError:
+        workspace = workspace_folder(data)
+        if name not in ingested_surveys(workspace):
+            raise
+        return survey_from_file(SurveyFolder(workspace / name).survey_toml), name
+    return survey, survey.name
 
 
 def _show_stored(name: str, data: Path | None) -> None:

@@ -16,6 +16,13 @@ from lcdvt.catalogs.reading.files import bare_name
 from lcdvt.catalogs.vocabulary import known_wavelength
 
 LIKELY_SENTINELS: Final = (99.999, 99.99, 99.9, 99.0, 999.0, -99.0, -999.0, -9.999, 9.999, 9.99, -99.9, -99.99)
+JANSKY_ZERO_POINTS: Final = {
+    "jy": (8.9, "jansky"),
+    "mjy": (16.4, "millijansky"),
+    "ujy": (23.9, "microjansky"),
+    "njy": (31.4, "nanojansky"),
+}
+"""What a column's name says of the unit of its fluxes: the AB magnitude of flux 1, and the unit in words."""
 STANDS_APART: Final = 1.0
 """Magnitudes between a sentinel and the nearest measurement."""
 
@@ -163,6 +170,8 @@ def _flux_zero_point(guess: ColumnGuess) -> str:
     column = guess.magnitudes[0][0]
     if guess.zero_point is not None:
         return "flux_zero_point = 23.9  # guess: fluxes are brought to microjansky by each row's own zero point"
-    if column.rpartition(".")[2].lower() == "ujy":
-        return "flux_zero_point = 23.9  # guess: AB magnitudes of microjansky, from the column's name"
+    for part in re.split(r"[^a-z]+", re.sub("[µμ]", "u", column.lower())):
+        if part in JANSKY_ZERO_POINTS:
+            zero_point, unit = JANSKY_ZERO_POINTS[part]
+            return f"flux_zero_point = {zero_point}  # guess: AB magnitudes of {unit}, from the column's name"
     return "flux_zero_point = 25.0  # guess: the magnitude of flux 1 (23.9 of 1 uJy, 31.4 of 1 nJy, 8.9 of 1 Jy)"

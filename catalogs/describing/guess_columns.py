@@ -42,7 +42,12 @@ ZERO_POINT_NAMES: Final = tuple("zpdiff magzpsci magzp zp zeropoint zero_point p
 LIMIT_NAMES: Final = tuple(
     "diffmaglim maglim mag_lim maglimit mag_limit limitmag limit_mag limiting_mag limit ant_maglim".split()
 )
-RA_NAMES, DEC_NAMES = ("ra", "raj2000", "ra_deg", "objra"), ("dec", "dej2000", "dec_deg", "decl", "objdec")
+# VizieR's names are among them; those of one system stand at the same place in both, so that they are found together.
+RA_NAMES: Final = tuple("ra raj2000 ra_j2000 ra_icrs radeg ra_deg _ra _raj2000 objra".split())
+DEC_NAMES: Final = tuple(
+    "dec decl de dej2000 decj2000 dec_j2000 de_j2000 de_icrs dec_icrs dedeg decdeg dec_deg de_deg _de _dec _dej2000 "
+    "objdec".split()
+)
 MAX_BANDS: Final = 12
 """No survey here has more; more columns like a magnitude mean that the guess is wrong."""
 NOT_BANDS: Final = frozenset("e er err d sig lim ref abs zp std mean med psf ap auto kron cal ucal corr".split())
@@ -53,6 +58,12 @@ NUMERIC_SHARE: Final = 0.9
 
 _MISSING: Final = ("", *(word.decode() for word in MISSING_WORDS))
 _ERROR_WORDS: Final = re.compile(r"(?i)magerr|emag|error|err|er|e_|sigma|sig|uncertainty|unc")
+_FLUX_ERROR_PARTS: Final = frozenset("e er err error errors sig sigma unc uncertainty".split())
+_NOT_FLUX_PARTS: Final = frozenset(
+    "ref reference template tmpl bkg background sky lim limit flag flags ratio std rms snr zp n num".split()
+)
+"""What stands beside `flux` in the name of a column that is no measurement of the star's flux."""
+_FLUX_ERROR_PART: Final = re.compile(r"^d(?=flux)|(?<=flux)(?:error|err|sigma|sig|uncertainty|unc)")
 _BAND_MAG: Final = re.compile(r"(?i)(?:(?P<before>[a-z0-9]{1,4})_?m(?:ag|pro)|mag_?(?P<after>[a-z0-9]{1,4}))")
 """WISE says mpro, for the profile by which it was measured."""
 _CALENDAR_DATE: Final = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}")
@@ -100,16 +111,17 @@ def guess_columns(sample: Sample) -> ColumnGuess:
         rest = free[free.index(time) + 1 :] + free[: free.index(time)]
 
     mag = _find(named_numeric, MAG_NAMES)
-    if mag is not None and _is_signed(numbers[mag]) and _find(named_numeric, FLUX_NAMES) is not None:
+    named_flux = _flux_column([column for column in named_numeric if column in rest])
+    if mag is not None and _is_signed(numbers[mag]) and named_flux is not None:
         mag = None  # a negative flux written as a negative magnitude: the flux itself is there, too
     by_band = _columns_by_band([column for column in named_numeric if column in rest]) if mag is None else {}
     is_wide = len(by_band) > 1
     if is_wide:
         magnitudes, bands, is_flux = tuple(by_band.values()), list(by_band), False
     else:
-        flux = _find(named_numeric, FLUX_NAMES) if mag is None and not by_band else None
+        flux = named_flux if mag is None and not by_band else None
         is_flux = flux is not None
-        err = None
+        err = None if flux is None else _flux_error_of(flux, named_numeric)
         for band, pair in by_band.items():
             mag, err = pair
             bands = bands or [band]
@@ -141,6 +153,33 @@ def guess_columns(sample: Sample) -> ColumnGuess:
         limit=None if is_wide or is_flux else _limit_column(numbers, named_numeric, magnitudes[0][0]),
         numbers=numbers,
     )
+
+
+def _flux_column(columns: list[str]) -> str | None:
+    """Find the flux: by a usual name, else by `flux` in a name such as flux_ujy, best with an error column."""
+    usual = _find(columns, FLUX_NAMES)
+    if usual is not None:
+        return usual
+    fluxes = []
+    for column in columns:
+        parts, is_error = _flux_parts(column)
+        is_flux = any(part.startswith("flux") or part.endswith("flux") for part in parts)
+        if is_flux and not is_error and not _NOT_FLUX_PARTS.intersection(parts):
+            fluxes.append(column)
+    return next((flux for flux in fluxes if _flux_error_of(flux, columns) is not None), next(iter(fluxes), None))
+
+
+def _flux_error_of(flux: str, columns: list[str]) -> str | None:
+    """Find the column whose name is the flux's with a word for error anywhere in it: flux_err_ujy is of flux_ujy."""
+    parts, _ = _flux_parts(flux)
+    return next((column for column in columns if _flux_parts(column) == (parts, True)), None)
+
+
+def _flux_parts(column: str) -> tuple[list[str], bool]:
+    """Return the parts of a column's name without the words for error, and whether there were any."""
+    parts = [part for part in re.split(r"[^a-z0-9]+", column.rpartition(".")[2].lower()) if part]
+    kept = [_FLUX_ERROR_PART.sub("", part) for part in parts if part not in _FLUX_ERROR_PARTS]
+    return kept, kept != parts
 
 
 def _limit_column(numbers: dict[str, NDArray[np.float64]], named_numeric: list[str], mag: str) -> str | None:

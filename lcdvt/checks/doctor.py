@@ -11,6 +11,7 @@ import shutil
 import sys
 import sysconfig
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, requires, version
@@ -20,9 +21,11 @@ from typing import Any, Final
 
 from lcdvt import __version__
 from lcdvt.compiled.cache import CACHE_VARIABLE, kernels_folder, wanted_folder
+from lcdvt.errors import LcdvtError
 from lcdvt.parallel.executors import default_jobs
 from lcdvt.results.folder import list_runs, unfinished_runs
-from lcdvt.workspace.folder import ENVIRONMENT_VARIABLE, ingested_surveys, workspace_folder
+from lcdvt.workspace.folder import ENVIRONMENT_VARIABLE, SurveyFolder, ingested_surveys, pieces_folder, workspace_folder
+from lcdvt.workspace.journal import JOURNAL_FILE, Journal, while_nobody_writes
 from lcdvt.workspace.survey import open_survey
 
 # Optional part -> the package that must be there, what it is for, and how to get it.
@@ -133,6 +136,7 @@ def _workspace(data: str | Path | None) -> dict[str, Any]:
         "writable": there.is_dir() and os.access(there, os.W_OK),
         "free_bytes": shutil.disk_usage(there).free,
         "surveys": {name: _survey(name, folder) for name in ingested_surveys(folder)},
+        "interrupted_surveys": _interrupted_surveys(folder),
         "runs": list_runs(folder),
         "unfinished_runs": unfinished_runs(folder),
     }
@@ -150,6 +154,24 @@ def _survey(name: str, workspace: Path) -> dict[str, Any]:
         }
     except Exception as error:  # whatever is wrong with one survey, the others are shown
         return {"error": f"{type(error).__name__}: {error}"}
+
+
+def _interrupted_surveys(workspace: Path) -> list[str]:
+    """Return the surveys whose ingest was stopped before its end, by their journals; a running one is none of them."""
+    interrupted = []
+    for journal in sorted(workspace.glob(f"*/.ingest/{JOURNAL_FILE}")):
+        folder = SurveyFolder(journal.parents[1])
+        # Another process is writing it, or the journal is damaged, which `lcdvt verify` names with its cure.
+        with suppress(LcdvtError, OSError), while_nobody_writes(folder.progress):
+            # A survey whose light curves are joined has a second journal, of the light curves as they were read.
+            if any(_is_interrupted(each) for each in (folder, pieces_folder(folder))):
+                interrupted.append(folder.root.name)
+    return interrupted
+
+
+def _is_interrupted(folder: SurveyFolder) -> bool:
+    journal = Journal(folder.progress, only_read=True)
+    return journal.path.is_file() and not journal.completed
 
 
 def _optional_parts() -> Iterator[tuple[str, OptionalPart]]:
@@ -198,6 +220,8 @@ def _problems(
     for name, survey in workspace["surveys"].items():
         if "error" in survey:
             yield f"survey {name} does not open ({survey['error']}): `lcdvt verify {name}` tells more."
+    for name in workspace["interrupted_surveys"]:
+        yield f"the ingest of {name} was interrupted: run the same `lcdvt ingest` again to finish it."
     if not kernels["writable"]:
         yield (
             f"compiled functions cannot be kept in {wanted_folder()}: set {CACHE_VARIABLE} to a folder that can be "

@@ -22,7 +22,7 @@ from lcdvt import __version__
 from lcdvt.disk.atomic import writable
 from lcdvt.disk.parquet import open_streamed
 from lcdvt.disk.toml_config import read_table
-from lcdvt.errors import WorkspaceError
+from lcdvt.errors import SettingsError, WorkspaceError
 from lcdvt.names import DEC, OBJECT_ID, RA
 from lcdvt.parallel.progress import Progress, silent
 from lcdvt.results.folder import CONFIG_FILE, PREDICTIONS_FILE, find_run
@@ -75,7 +75,8 @@ class ExportedRows:
             return
         with open_streamed(self.survey.folder.objects) as file:
             for batch in file.iter_batches(columns=[RA, DEC]):
-                yield batch[RA].to_numpy(), batch[DEC].to_numpy()
+                # A star whose position is not known may have null there, which numpy gets as NaN in a copy.
+                yield batch[RA].to_numpy(zero_copy_only=False), batch[DEC].to_numpy(zero_copy_only=False)
 
     def _features(self) -> Iterator[pa.Table]:
         for number, objects in objects_by_part(self.survey.folder.objects):
@@ -136,6 +137,8 @@ def export(
     -----
     Objects without a position cannot be in a catalogue of the sky; they are counted and left out.
     """
+    if rows_per_partition < 1:
+        raise SettingsError(f"rows_per_partition={rows_per_partition}: a partition has at least one row.")
     _need_hats()
     target = Path(out)
     _refuse_occupied(target, force)

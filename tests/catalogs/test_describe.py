@@ -307,6 +307,57 @@ def test_each_row_s_own_zero_point_is_used(tmp_path):
     assert block.fluxes()[0].tolist() == pytest.approx([100.0] * 5)
 
 
+@pytest.mark.parametrize(
+    ("flux", "error", "zero_point"),
+    [
+        ("flux_ujy", "flux_err_ujy", 23.9),
+        ("flux_ujy", "flux_ujy_err", 23.9),
+        ("flux_jy", "e_flux_jy", 8.9),
+        ("flux_mJy", "dflux_mJy", 16.4),
+        ("flux (µJy)", "fluxerr (µJy)", 23.9),
+        ("diff_flux", "diff_flux_err", 25.0),
+        ("apflux", "apfluxunc", 25.0),
+    ],
+)
+def test_a_flux_with_its_unit_or_kind_in_its_name_is_a_flux(flux, error, zero_point, tmp_path):
+    # The reference's flux stands first, and is not the star's.
+    text = f"mjd,ref_flux,{error},{flux}\n" + "".join(f"{58000 + day},900,3.5,{120 + day}\n" for day in range(5))
+    survey, block = described(written(tmp_path, text))
+    assert (survey.formats[0].mag, survey.formats[0].err) == (flux, error)
+    assert survey.flux_zero_point == zero_point
+    assert 'kind = "flux"  # guess' in survey.toml and "constant_error" not in survey.toml
+    values, errors = block.fluxes()
+    assert values.tolist() == pytest.approx([120, 121, 122, 123, 124])
+    assert errors.tolist() == pytest.approx([3.5] * 5)
+
+
+def test_of_several_fluxes_the_one_with_an_error_is_taken(tmp_path):
+    text = "mjd,flux_aper,flux_auto,flux_auto_err\n58000,9,120,3\n58001,9,121,3\n"
+    survey, _ = described(written(tmp_path, text))
+    assert (survey.formats[0].mag, survey.formats[0].err) == ("flux_auto", "flux_auto_err")
+
+
+@pytest.mark.parametrize(
+    ("ra", "dec"),
+    [
+        ("RA", "DE"),
+        ("RA_ICRS", "DE_ICRS"),
+        ("_RA", "_DE"),
+        ("RAdeg", "DEdeg"),
+        ("ra_j2000", "dec_j2000"),
+        ("RAJ2000", "DEJ2000"),
+        ("_RAJ2000", "_DEJ2000"),
+    ],
+)
+def test_vizier_s_names_of_positions_are_known(ra, dec, tmp_path):
+    text = f"name,{ra},{dec},mjd,mag,err\n" + "".join(
+        f"a,10.5,-20.25,{58000 + day},15.{day},0.02\n" for day in range(3)
+    )
+    survey, block = described(written(tmp_path, text))
+    assert (survey.formats[0].ra, survey.formats[0].dec) == (ra, dec)
+    assert [(one.ra, one.dec) for one in block.objects] == [(10.5, -20.25)]
+
+
 EPOCHS = [{"jd": 2458000.5 + day, "band": "g", "mag": 15 + day / 10, "magerr": 0.02} for day in range(4)]
 JSON_TEXTS = {
     "a list of epochs in each star": [

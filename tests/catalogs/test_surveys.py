@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from helpers.raw_files import eros_text, hits_text, macho_text, write_eros
 
+import lcdvt
 from lcdvt.catalogs.facts import facts
 from lcdvt.catalogs.guess_survey import guess_survey
 from lcdvt.catalogs.reading.detect import Match, match_survey
@@ -42,6 +43,7 @@ def test_the_issue_s_surveys_are_built_in_and_cite_their_papers():
         (('name = "mine"', ""), "'name' is missing"),
         (("(?P<s>.+)", "(?P<s>.+"), "regular expression"),
         (("[[formats]]", "[[formats"), "not valid TOML"),
+        (("[[formats]]", "[formats]"), "[formats] has to be written [[formats]]: there may be several."),
         (('bands = ["g"]', 'bands = ["g"]\n[magnitude]\nkind = "brightness"'), "magnitude.kind"),
     ],
 )
@@ -63,6 +65,19 @@ def test_a_survey_says_whether_its_stars_are_equally_far():
     assert "distance" in dict(facts(cluster)) and "distance" not in dict(facts(find_survey("hits")))
     with pytest.raises(SurveyError, match="one_distance = 'yes': true or false is needed"):
         survey_from_toml(GOOD.replace("[[", "one_distance = 'yes'\n[["), "mine.toml")
+
+
+def test_a_survey_under_a_name_of_the_user_s_own_is_shown_from_the_workspace(tmp_path, lcdvt_here):
+    data = tmp_path / "data"
+    write_eros(tmp_path / "raw", "lm001", [(300.0 + day, 15.0 + day % 7 / 9, 0.02, 16.0, 0.03) for day in range(20)])
+    lcdvt.ingest(tmp_path / "raw", name="clouds", data=data, jobs=1, features="none")
+    shown = lcdvt_here("surveys", "show", "clouds", "--data", data)
+    assert shown.returncode == 0, shown.stderr
+    assert find_survey("eros").title in shown.stdout and "in the workspace: 1 objects" in shown.stdout
+    described = lcdvt_here("surveys", "show", "clouds", "--toml", "--data", data)
+    assert survey_from_toml(described.stdout, "clouds.toml").name == "eros"
+    unknown = lcdvt_here("surveys", "show", "hubble", "--data", data)
+    assert (unknown.returncode, "'hubble' is not known" in unknown.stderr) == (2, True)
 
 
 def test_an_unknown_survey_lists_the_known():

@@ -14,6 +14,7 @@ from lcdvt import __version__
 from lcdvt.checks import doctor as diagnosis
 from lcdvt.checks.doctor import doctor
 from lcdvt.compiled.cache import kernels_folder
+from lcdvt.workspace.journal import locked
 
 
 @pytest.fixture
@@ -52,6 +53,35 @@ def test_a_damaged_survey_is_named_and_the_others_are_shown(data, lcdvt_here):
     assert answer.returncode == 1
     assert "survey old does not open" in answer.stderr and "`lcdvt verify old`" in answer.stderr
     assert "survey new: 160 objects" in answer.stdout
+
+
+def ends_early(journal: Path, kept: int | None) -> None:
+    """Make of a journal what an ingest leaves that was stopped: its first lines, or all but the word that it ended."""
+    lines = [line for line in journal.read_text().splitlines(keepends=True) if '"completed"' not in line]
+    journal.write_text("".join(lines[:kept]))
+
+
+@pytest.mark.parametrize("kept", [1, None])
+def test_an_interrupted_ingest_is_a_problem_until_it_is_finished(data, lcdvt_here, tmp_path, kept):
+    ends_early(data / "old" / ".ingest" / "journal.jsonl", kept)
+    (data / "old" / "objects.parquet").unlink()
+    answer = lcdvt_here("doctor", "--data", data, "--json", tmp_path / "doctor.json")
+    assert answer.returncode == 1
+    assert "interrupted old: its ingest is not finished" in answer.stdout and "all is well" not in answer.stdout
+    assert "run the same `lcdvt ingest` again to finish it" in answer.stderr
+    assert json.loads((tmp_path / "doctor.json").read_text())["workspace"]["interrupted_surveys"] == ["old"]
+    with locked(data / "old" / ".ingest"):
+        assert doctor(data).problems == (), "it is being written just now"
+
+
+def test_an_interrupted_update_of_joined_light_curves_is_a_problem(data):
+    pieces = data / "old" / ".ingest" / "pieces" / ".ingest"
+    pieces.mkdir(parents=True)
+    shutil.copy(data / "old" / ".ingest" / "journal.jsonl", pieces)
+    assert doctor(data).problems == ()
+    ends_early(pieces / "journal.jsonl", None)
+    (said,) = doctor(data).problems
+    assert "the ingest of old was interrupted" in said
 
 
 def test_an_interrupted_run_is_shown(data, lcdvt_here):

@@ -210,6 +210,7 @@ def test_answers_are_merged_listed_and_given_back(data, tmp_path, lcdvt_here):
     told = lcdvt_here("answers", "new", "--data", copy, "--out", tmp_path / "only.csv", "--only-answers")
     assert told.returncode == 0
     assert "1 disputed" in told.stdout
+    assert "nobody's label" in told.stdout and "nan" not in told.stdout
     assert pd.read_csv(tmp_path / "only.csv", dtype=str).to_dict(orient="records") == [{"id": a, "class": wrong}]
     with pytest.raises(LcdvtError, match="exists"):
         answers("new", out=tmp_path / "only.csv", data=copy)

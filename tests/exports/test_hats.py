@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -196,6 +197,32 @@ def test_the_command_and_its_refusals(lcdvt, data, tmp_path):
     for arguments, said in ((["sky", "x"], "--hats"), (["--hats", "mars", "x"], "there is no run 'mars'")):
         refused = lcdvt("export", *arguments, "--data", data)
         assert (refused.returncode, said in refused.stderr) == (2, True), refused.stderr
+
+
+@pytest.mark.parametrize("missing", [2, STARS])
+def test_stars_whose_position_is_null_are_counted_and_left_out(data, tmp_path, missing):
+    copy = Path(shutil.copytree(data, tmp_path / "data"))
+    objects = copy / "sky" / "objects.parquet"
+    table = pq.read_table(objects)
+    gone = pa.array(np.arange(table.num_rows) < missing)
+    for name in ("ra", "dec"):
+        values = pc.if_else(gone, pa.scalar(None, pa.float64()), table[name])
+        table = table.set_column(table.column_names.index(name), name, values)
+    pq.write_table(table, objects)
+    if missing == STARS:
+        with pytest.raises(LcdvtError, match="no object of sky has a position"):
+            lcdvt.export("sky", tmp_path / "out", data=copy)
+    else:
+        result = lcdvt.export("sky", tmp_path / "out", data=copy)
+        assert (result.objects, result.without_position) == (STARS - missing, missing)
+
+
+def test_a_partition_has_at_least_one_row(data, tmp_path, lcdvt_here):
+    refused = lcdvt_here("export", "--hats", "sky", tmp_path / "out", "--rows-per-partition", "0", "--data", data)
+    assert (refused.returncode, "--rows-per-partition" in refused.stderr) == (2, True), refused.stderr
+    with pytest.raises(LcdvtError, match="rows_per_partition=0: a partition has at least one row"):
+        lcdvt.export("sky", tmp_path / "out", rows_per_partition=0, data=data)
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_survey_without_positions_cannot_be_exported(tmp_path):

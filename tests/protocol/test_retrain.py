@@ -147,8 +147,9 @@ def test_mistakes_are_told_in_a_sentence(data, tmp_path):
 
 
 @pytest.mark.parametrize("option", ["--labels-from", "--name"])
-def test_what_is_about_the_new_run_is_refused_without_one(data, tmp_path, lcdvt_here, option):
-    refused = lcdvt_here("label", "run", option, tmp_path / "other.jsonl", "--no-browser", "--data", data)
+def test_what_is_about_the_new_run_is_refused_without_one(tmp_path, lcdvt_here, option):
+    # There is no such run, so that a failure here opens no page that nobody would close.
+    refused = lcdvt_here("label", "none", option, tmp_path / "other.jsonl", "--no-browser", "--data", tmp_path)
     assert refused.returncode == 2
     assert f"{option} is about the run that is made again: add --retrain" in " ".join(refused.stderr.split())
 
