@@ -94,7 +94,7 @@ def split_streams(
             group = group_of_object.get(object_key(survey, file.name), -1)
             if group >= 0 and was_finished(file):
                 finished.setdefault(group, []).append(number)
-        bands = {group: [_band_in_name(survey, files[each].name) for each in found] for group, found in finished.items()}
+        bands = {group: [_band_in_name(survey, files[each].name) for each in of] for group, of in finished.items()}
         for number, group in zip(numbers, group_of_number, strict=True):
             if group in finished:
                 bands[group].append(_band_in_name(survey, files[number].name))

@@ -320,9 +320,7 @@ class Journal:
     def stream_progress(self, *, but_refused: bool = False) -> dict[tuple[Any, ...], int]:
         """Return how many batches of each large file or archive are done, maybe but for those with refused objects."""
         streams = (record.stream for record in self.records if record.stream)
-        return {
-            tuple(key): batches for key, batches in streams if not (but_refused and key[0] in self._refused)
-        }
+        return {tuple(key): batches for key, batches in streams if not (but_refused and key[0] in self._refused)}
 
     def totals(self) -> dict[str, Any]:
         """Add up what all batches did."""
