@@ -94,14 +94,15 @@ def split_streams(
             group = group_of_object.get(object_key(survey, file.name), -1)
             if group >= 0 and was_finished(file):
                 finished.setdefault(group, []).append(number)
-        bands = {group: [_band_in_name(survey, files[each].name) for each in of] for group, of in finished.items()}
+        of_group = {group: list(known) for group, known in finished.items()}
         for number, group in zip(numbers, group_of_number, strict=True):
             if group in finished:
-                bands[group].append(_band_in_name(survey, files[number].name))
-        for group, of_group in finished.items():
-            if len(set(bands[group])) == len(bands[group]):
-                numbers.extend(of_group)
-                group_of_number.extend([group] * len(of_group))
+                of_group[group].append(number)
+        for group, known in finished.items():
+            bands = [_band_in_name(survey, files[number].name) for number in of_group[group]]
+            if len(set(bands)) == len(bands):
+                numbers.extend(known)
+                group_of_number.extend([group] * len(known))
     return FileGroups(files, numbers, group_of_number), streams
 
 

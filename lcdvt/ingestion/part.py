@@ -144,12 +144,12 @@ class MadePart:
                 f"{source}: object {object_id} was already read from {before}; this one is skipped: give each object "
                 "once, or use update=True to add epochs of new dates to what is there."
             )
-        names = {name for source, _ in refused.values() for name in source.split(SOURCES_SEPARATOR)}
-        is_one = self.record.stream is not None  # a large file or an archive, whose objects have names of their own
-        self.record.refused = sorted(
-            input_key(file)[0] for file in self.inputs if refused and (is_one or absolute_name(file.name) in names)
-        )
         if refused:
+            names = {name for source, _ in refused.values() for name in source.split(SOURCES_SEPARATOR)}
+            is_one = self.record.stream is not None  # a large file or an archive, whose objects have names of their own
+            self.record.refused = sorted(
+                input_key(file)[0] for file in self.inputs if is_one or absolute_name(file.name) in names
+            )
             dropped = self.record.dropped_objects
             dropped["read before"] = dropped.get("read before", 0) + len(refused)
 

@@ -200,7 +200,7 @@ class Journal:
 
     def _take_record(self, record: PartRecord) -> None:
         self._earlier.forget_what_was_read_again(record)
-        self.records.append(replace(record, finished_inputs=[], left_out={}, incomplete={}, rewritten={}))
+        self.records.append(replace(record, finished_inputs=[], left_out={}, incomplete={}, rewritten={}, refused=[]))
         self._earlier.add(self.records[-1])
         self.files |= {name: WrittenFile(size, record.checksums.get(name, "")) for name, size in record.sizes.items()}
         self.files |= {name: WrittenFile(size, crc) for name, (size, crc, _) in record.rewritten.items()}

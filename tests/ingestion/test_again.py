@@ -165,6 +165,18 @@ def test_bands_in_two_archives_become_one_star(tmp_path, workspace, at_once):
     assert "red.tar" in sources["1.2.3"]
 
 
+def test_what_was_refused_of_an_archive_is_added_by_update_afterwards(tmp_path, workspace):
+    lcdvt.ingest(write_stars(tmp_path / "macho"), jobs=1, features=FEATURES)
+    new = [(mjd + 1000.0, mag, err) for mjd, mag, err in macho_rows("1.2.4", "R", 30)]
+    write_macho(tmp_path / "more", "1.2.4", "R", new)
+    with tarfile.open(tmp_path / "more.tar", "w") as tar:
+        tar.add(tmp_path / "more" / "lc_1.2.4.R.mjd", "lc_1.2.4.R.mjd")
+    assert len(lcdvt.ingest(tmp_path / "more.tar", jobs=1, features=FEATURES).problems) == 1
+    added = lcdvt.ingest(tmp_path / "more.tar", jobs=1, features=FEATURES, update=True)
+    assert (added.problems, added.totals["epochs"]) == ([], 6 * 40 + 30)
+    assert lcdvt.ingest(tmp_path / "more.tar", jobs=1, features=FEATURES, update=True).nothing_new
+
+
 def eros_rows(star: int, epochs: int) -> list[tuple[float, float, float, float, float]]:
     return [
         (300.0 + day, 15.0 + ((star + day * 13) % 50) / 100, 0.02, 16.0 + day % 7 / 10, 0.03) for day in range(epochs)

@@ -84,6 +84,14 @@ def test_the_numbers_are_those_of_the_run(one, data):
         assert f"{100 * row['macro_f1']['mean']:.1f}" in one.source
 
 
+def test_the_calibration_error_is_the_draws_mean_as_f1_is(one, data):
+    errors = [draw.rows["dvt-ensemble"].score.calibration_error for draw in read_draws(data / "runs" / "few")]
+    assert len(errors) == 2
+    (caption,) = [text for text in one.texts("figcaption") if "Expected calibration error" in text]
+    assert f"DVT ensemble {100 * np.mean(errors):.1f} %" in caption
+    assert "mean of 2 draws" in caption
+
+
 def test_confusion_counts_are_those_of_all_draws(one, data):
     draws = read_draws(data / "runs" / "few")
     for number, name in enumerate(["dvt-ensemble", scores_best_rival(data)]):
