@@ -44,6 +44,8 @@ UNUSUAL: Final = 6
 """Features named as unlike the predicted class."""
 FEWEST_OF_A_CLASS: Final = 10
 """Of fewer stars it cannot be said what is usual."""
+ALIKE: Final = 1e-6
+"""Scaled features that are nearer to each other are the same but for the last digits."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,12 @@ class RunView:
         known = np.isfinite(same).any(axis=0)  # of a feature that no star of the class has nothing is usual
         low, middle, high = np.nanquantile(same[:, known].astype(float), [0.16, 0.5, 0.84], axis=0)
         distance = np.full(len(scaled), np.nan)
-        distance[known] = (scaled[known] - middle) / np.maximum((high - low) / 2, 1e-6)
+        width = (high - low) / 2
+        # Most stars of a class may have the very same value, as of lengths in whole epochs: then all of them count, and
+        # where no star of the class differs those of all classes.
+        for wider in (same, sample):
+            width = np.where(width > ALIKE, width, np.nanstd(wider[:, known], axis=0))
+        distance[known] = np.where(width > ALIKE, (scaled[known] - middle) / np.maximum(width, ALIKE), np.nan)
         order = np.argsort(-np.abs(np.where(np.isfinite(distance), distance, 0.0)))[:UNUSUAL]
         return [
             {"feature": self.saved.scaler.features[place], "sigmas": round(float(distance[place]), 1)}

@@ -390,3 +390,19 @@ def test_a_feature_that_no_star_of_the_class_has_is_not_called_unusual(data):
     found = desk.view._unusual(star, "EB")
     assert len(found) == 6
     assert desk.view.saved.scaler.features[0] not in {each["feature"] for each in found}
+
+
+def test_where_most_stars_of_a_class_are_the_same_another_is_not_a_million_sigmas_off(data):
+    desk = Desk.of_run("run", who="ann", n=3, unlabelled=False, data=data)
+    ids, _, scaled = desk.view._sample
+    scaled = np.random.default_rng(0).normal(size=(40, scaled.shape[1]))
+    scaled[:20, 0], scaled[:20, 1] = 1.0, 1.0
+    scaled[:2, 0] = 2.0  # of the second feature not even these differ
+    desk.view.__dict__["_sample"] = (ids[:40], np.repeat(np.array(["EB", "QSO"], dtype=object), 20), scaled)
+    star = np.array([3.0, 3.0, *np.median(scaled[:20, 2:], axis=0)])
+    first, second = sorted(desk.view._unusual(star, "EB"), key=lambda each: -each["sigmas"])
+    assert first == {
+        "feature": desk.view.saved.scaler.features[0],
+        "sigmas": round(2.0 / float(np.std(scaled[:20, 0])), 1),
+    }
+    assert second["sigmas"] == round(2.0 / float(np.std(scaled[:, 1])), 1)
