@@ -24,9 +24,9 @@ class LabelBudget:
     kind: Literal["share", "objects", "per class"]
 
     @classmethod
-    def parse(cls, text: str) -> "LabelBudget":
-        """Read `1%`, `0.01`, `25`, `3/class` or `all`."""
-        wrong = SettingsError(f"labels={text}: give a share (1% or 0.01), a number (25), 3/class, or all.")
+    def parse(cls, text: str, option: str = "labels") -> "LabelBudget":
+        """Read `1%`, `0.01`, `25`, `3/class` or `all`; `option` is what an error calls it."""
+        wrong = SettingsError(f"{option}={text}: give a share (1% or 0.01), a number (25), 3/class, or all.")
         cleaned = text.strip().lower().replace(" ", "")
         if cleaned == "all":
             return cls(1.0, "share")

@@ -242,7 +242,7 @@ def _fingerprint(target: StoredSurvey, roll: StarRoll) -> str:
 def _budgets(
     surveys: Sequence[StoredSurvey], options: TransferOptions, target_budget: LabelBudget
 ) -> list[LabelBudget]:
-    return [*[LabelBudget.parse(options.source_labels)] * (len(surveys) - 1), target_budget]
+    return [*[LabelBudget.parse(options.source_labels, "source_labels")] * (len(surveys) - 1), target_budget]
 
 
 def put_together(

@@ -234,7 +234,8 @@ def plan_transfer(
         raise SettingsError(f"{target} is both source and target: name two different surveys.")
     if len(set(sources)) < len(sources):
         raise SettingsError(f"source={', '.join(sources)}: a survey is named twice; name each once.")
-    target_budget, source_budget = LabelBudget.parse_or_none(labels), LabelBudget.parse(options.source_labels)
+    target_budget = LabelBudget.parse_or_none(labels)
+    source_budget = LabelBudget.parse(options.source_labels, "source_labels")
     is_unsupervised = target_budget == NO_LABEL and options.labels_from is None
     replicates = options.config.replicates
     known_rows = UNSUPERVISED_ROWS if is_unsupervised else ALL_ROWS

@@ -332,7 +332,7 @@ def test_without_any_label_of_the_target(data, target):
     [
         ({"preset": "tied"}, "preset tied learns from labels of the target"),
         ({"rows": ["forest-target"]}, "rows=forest-target: there is no such row"),
-        ({"source_labels": "0"}, "labels=0: give a share"),
+        ({"source_labels": "0"}, "source_labels=0: give a share"),
     ],
 )
 def test_what_cannot_do_without_labels_of_the_target(data, keywords, message):
