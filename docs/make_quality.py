@@ -1,12 +1,12 @@
-"""Write the tables of docs/method.md that `benchmarks/quality.py` measured, from the scores of each draw in docs/quality.json.
+"""Write the tables of docs/method.md that `benchmarks/quality.py` measured, from the draws in docs/quality.json.
 
 python benchmarks/quality.py --json docs/quality.json
 python docs/make_quality.py
 """
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -46,10 +46,8 @@ SURVEYS = {
     "ps1_s82": "Pan-STARRS1",
 }
 UPPER_BOUNDS = ("forest-upper-bound", "dvt-upper-bound")
-DEFAULT, TOP = "default", "dvt-top"
-ROWS = (
-    *UPPER_BOUNDS,
-    DEFAULT,
+DEFAULT = "default"
+RIVALS = (
     "boosting-self-trained-replicates",
     "boosting-self-trained",
     "boosting-both",
@@ -72,59 +70,66 @@ def heading(cell: str) -> str:
     return f"{SURVEYS[source]} → {SURVEYS[target]} {share[:-1]} %"
 
 
-def rivals(rows: Draws) -> dict[str, float]:
-    """Return the mean of each row that is neither DVT's nor an upper bound."""
-    return {
-        row: float(np.mean(found["macro"])) for row, found in rows.items() if row in ROWS[len(UPPER_BOUNDS) + 1 :]
-    }
+def mean_f1(rows: Draws, row: str) -> float:
+    """Return a row's macro F1."""
+    return float(np.mean(rows[row]["macro"]))
+
+
+def best_of(rows: Draws, names: Sequence[str]) -> str:
+    """Return which of some rows has the highest macro F1; those that were not run have none."""
+    return max((name for name in names if name in rows), key=lambda name: mean_f1(rows, name))
 
 
 def margin(rows: Draws) -> float:
     """Return how far the default is above the best rival."""
-    return float(np.mean(rows[DEFAULT]["macro"])) - max(rivals(rows).values())
+    return mean_f1(rows, DEFAULT) - mean_f1(rows, best_of(rows, RIVALS))
 
 
-def spread(values: Sequence[float]) -> str:
-    """Return mean and standard deviation."""
-    return f"{np.mean(values):.1f} ± {np.std(values):.1f}"
+def signed(value: float, digits: int = 1) -> str:
+    """Return a number with its sign, as it is typeset."""
+    return f"{value:+.{digits}f}".replace("-", "−")
 
 
 def table(columns: Mapping[str, Draws], unseen: Mapping[str, Draws] | None) -> str:
     """Return one table: the best row of each column that is no upper bound in bold."""
     lines = [f"| row | {' | '.join(heading(cell) for cell in columns)} |", "|---" * (len(columns) + 1) + "|"]
-    best = {
-        cell: max((row for row in rows if row in ROWS and row not in UPPER_BOUNDS), key=lambda r: np.mean(rows[r]["macro"]))
-        for cell, rows in columns.items()
-    }
-    for row in ROWS:
-        cells = []
-        for cell, rows in columns.items():
-            text = spread(rows[row]["macro"]) if row in rows else "–"
-            cells.append(f"**{text}**" if row == best[cell] else text)
-        lines.append(f"| {row} | {' | '.join(cells)} |")
 
-    def further(name: str, value: Callable[[str], str]) -> None:
+    def add(name: str, value: Callable[[str], str]) -> None:
         lines.append(f"| {name} | {' | '.join(value(cell) for cell in columns)} |")
 
+    def f1(row: str, cell: str) -> str:
+        rows = columns[cell]
+        if row not in rows:
+            return "–"
+        text = f"{mean_f1(rows, row):.1f} ± {np.std(rows[row]['macro']):.1f}"
+        return f"**{text}**" if row == best_of(rows, (DEFAULT, *RIVALS)) else text
+
+    def calibration_error(row: str, cell: str) -> str:
+        return f"{np.mean(columns[cell][row]['calibration_error']):.3f}"
+
+    for row in (*UPPER_BOUNDS, DEFAULT, *RIVALS):
+        add(row, partial(f1, row))
     for row in (DEFAULT, "boosting-both"):
-        further(f"calibration error of {row}", lambda c, row=row: f"{np.mean(columns[c][row]['calibration_error']):.3f}")
-    further("default minus the best row without DVT", lambda c: f"{margin(columns[c]):+.1f}")
+        add(f"calibration error of {row}", partial(calibration_error, row))
+    add("default minus the best row without DVT", lambda cell: signed(margin(columns[cell])))
     if unseen is not None:
-        further("the same on stars never used in development", lambda c: f"{margin(unseen[c]):+.1f}")
+        add("the same on stars never used in development", lambda cell: signed(margin(unseen[cell])))
     return "\n".join(lines)
 
 
 def summary(scores: Mapping[str, Mapping[str, Draws]]) -> str:
     """Return the sentence on the margins of all tables."""
-    cells = [*TABLES["pairs"][1], *TABLES["many-bands"][1]]
-    every = [margin(scores["all"][cell]) for cell in cells]
-    unseen = [margin(scores["unseen"][cell]) for cell in cells]
-    confirmed = [margin(scores["confirmed"][cell]) for cell in TABLES["confirmed"][1]]
+
+    def over(part: str, cells: Sequence[str]) -> str:
+        margins = [margin(scores[part][cell]) for cell in cells]
+        return f"{np.mean(margins):.2f} ({signed(min(margins), 2)} to {signed(max(margins), 2)})"
+
+    cells, confirmed = [*TABLES["pairs"][1], *TABLES["many-bands"][1]], TABLES["confirmed"][1]
     return (
-        f"Over the {len(cells)} tables the default is {np.mean(every):.2f} points above the best row without DVT, chosen in each table "
-        f"afterwards ({min(every):+.2f} to {max(every):+.2f}); on the half of the stars by which nothing was chosen "
-        f"{np.mean(unseen):.2f} ({min(unseen):+.2f} to {max(unseen):+.2f}); on confirmed stars of EROS-1, in four tables, "
-        f"{np.mean(confirmed):.2f} ({min(confirmed):+.2f} to {max(confirmed):+.2f})."
+        f"Over the {len(cells)} tables the default is {over('all', cells)} points above the best row without DVT,\n"
+        "which is chosen in each table afterwards; on the half of the stars by which nothing was chosen\n"
+        f"{over('unseen', cells)}; on confirmed stars of EROS-1 "
+        f"({len(confirmed)} tables) {over('confirmed', confirmed)}."
     )
 
 
@@ -149,11 +154,11 @@ def filled(page: str, made: Mapping[str, str]) -> str:
     """Return the page with new text between its marks."""
     for name, text in made.items():
         begin, end = f"<!-- quality: {name} -->", f"<!-- end: {name} -->"
-        page, count = re.subn(
-            f"{re.escape(begin)}.*?{re.escape(end)}", lambda _, t=f"{begin}\n{text}\n{end}": t, page, flags=re.DOTALL
-        )
-        if count != 1:
-            raise SystemExit(f"{PAGE} has {count} places for the table {name!r}; give it one, between {begin} and {end}.")
+        before, found, rest = page.partition(begin)
+        _, closed, after = rest.partition(end)
+        if not found or not closed:
+            raise SystemExit(f"{PAGE} has no place for {name!r}: write {begin} and {end} where it belongs.")
+        page = f"{before}{begin}\n{text}\n{end}{after}"
     return page
 
 
