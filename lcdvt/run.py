@@ -262,6 +262,6 @@ def open_run(run: str | Path, data: str | Path | None = None) -> Run:
     data
         The workspace; None takes the one the folder lies in, else LCDVT_DATA or ./lcdvt-data.
     """
-    folder = find_run(run, data)
+    folder = find_run(run, data).absolute()  # a notebook may change its folder
     about, _ = read_config(folder)
-    return Run(folder.absolute().name, folder, about.surveys, about.classes, workspace_of_run(folder, data))
+    return Run(folder.name, folder, about.surveys, about.classes, workspace_of_run(folder, data))

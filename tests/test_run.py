@@ -39,6 +39,15 @@ def test_a_run_is_opened_by_name_and_by_folder(made, monkeypatch) -> None:
         lcdvt.open_run("other")
 
 
+def test_an_open_run_stays_open_where_the_notebook_changes_its_folder(made, monkeypatch, tmp_path) -> None:
+    monkeypatch.chdir(made.data.parent)
+    run = lcdvt.open_run("notebook", made.data.name)
+    monkeypatch.chdir(tmp_path)
+    assert run == made
+    assert run.table() == made.table()
+    assert len(run.suggest(2)) == 2
+
+
 def test_confusion_counts_every_scored_object_of_every_draw(made) -> None:
     counts = made.confusion()
     scored = sum(int(draw.rows["dvt-ensemble"].confusion.sum()) for draw in made.draws())

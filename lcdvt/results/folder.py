@@ -145,7 +145,7 @@ def workspace_of_run(folder: Path, data: str | Path | None = None) -> Path | Non
     """Return the workspace that holds a run's surveys: the given one, else the one the run's folder lies in."""
     if data is None and folder.absolute().parent.name == RUNS_FOLDER:
         return folder.absolute().parent.parent
-    return None if data is None else Path(data)
+    return None if data is None else Path(data).absolute()
 
 
 def check_format(folder: Path, config: Mapping[str, Any]) -> None:

@@ -44,7 +44,8 @@ def open_survey(name: str, data: str | Path | None = None) -> "StoredSurvey":
             f"{damaged[0]}{others} is damaged or cut short: rebuild it with `lcdvt ingest --repair` and the same "
             f"input; `lcdvt verify {name}` lists all that is wrong."
         )
-    return StoredSurvey(name, folder, survey_from_file(folder.survey_toml))
+    # Absolute, because a notebook may change its folder.
+    return StoredSurvey(name, SurveyFolder(folder.root.absolute()), survey_from_file(folder.survey_toml))
 
 
 @dataclass(frozen=True)

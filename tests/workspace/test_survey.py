@@ -56,6 +56,14 @@ def test_parts_come_one_by_one(survey):
     assert survey.epochs.count_rows() == 32
 
 
+def test_an_open_survey_stays_open_where_the_notebook_changes_its_folder(survey, workspace, tmp_path, monkeypatch):
+    monkeypatch.chdir(workspace.parent)
+    opened = lcdvt.open_survey("eros", workspace.name)
+    monkeypatch.chdir(tmp_path / "eros")
+    assert opened.objects().equals(survey.objects())
+    assert len(list(opened.iter_epochs())) == len(list(survey.iter_epochs())) > 0
+
+
 def test_what_is_not_there_is_said(survey, workspace):
     with pytest.raises(WorkspaceError, match="there: eros"):
         lcdvt.open_survey("macho")
