@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lcdvt.errors import SettingsError
+from lcdvt.errors import SettingsError, first_line
 from lcdvt.features.config import Engine, FeatureConfig, complete_wavelengths, order_bands
 from lcdvt.features.feets.defects import REFUSED, refusal
 from lcdvt.features.gate import EPOCH_REASONS, PASSED, REASONS, TOO_FEW_EPOCHS, Curves, Gated, GateReport, gate
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 REPORT_KEY: Final = b"lcdvt.gate"
 EPOCH_COLUMNS: Final = (OBJECT_ID, BAND, MJD, MAG, MAG_ERR)
+UNITS: Final = {MJD: "days as numbers (Time.mjd has them)", MAG: "magnitudes", MAG_ERR: "magnitudes"}
 # Large enough to hide what a batch costs to send, small enough to keep two cores equally busy.
 OBJECTS_PER_BATCH: Final = 200
 ENGINE_MODULES: Final = {"fast": "lcdvt.features.fast", "feets": "lcdvt.features.feets.engine"}
@@ -49,6 +50,7 @@ def extract(
     ----------
     epochs
         A table of pandas, Arrow or astropy with the columns object_id, band, mjd, mag, mag_err, in any order of rows.
+        The units that astropy's columns name are brought to days and magnitudes.
     features
         "all", "fats" (all but the Fourier parameters at the period), or feature names (`lcdvt features` lists them).
     engine
@@ -195,17 +197,49 @@ def _report(gated: Gated, objects: int, bands: tuple[str, ...], other_band_epoch
 
 
 def _as_table(epochs: "pd.DataFrame | pa.Table | Table") -> pa.Table:
+    """Return the epochs' columns as text and numbers, or say which of them is neither."""
+    ours = ", ".join(EPOCH_COLUMNS)
+    if not (hasattr(epochs, "columns") and hasattr(epochs, "__getitem__")):
+        raise SettingsError(
+            f"the epochs are given as {type(epochs).__name__}: give a table of pandas, Arrow or astropy with the "
+            f"columns {ours}."
+        )
     names = epochs.column_names if isinstance(epochs, pa.Table) else list(getattr(epochs, "colnames", epochs.columns))
     missing = [name for name in EPOCH_COLUMNS if name not in names]
     if missing:
         raise SettingsError(
-            f"the epochs lack the column{'s' if len(missing) > 1 else ''} {', '.join(missing)}: "
-            f"rename yours to {', '.join(EPOCH_COLUMNS)}."
+            f"the epochs lack the column{'s' if len(missing) > 1 else ''} {', '.join(missing)}: rename yours to {ours}."
         )
-    if isinstance(epochs, pa.Table):
-        return epochs.select(list(EPOCH_COLUMNS))
-    columns: Any = epochs[list(EPOCH_COLUMNS)]
-    frame = columns.to_pandas() if hasattr(epochs, "colnames") else columns  # astropy's table
+    twice = [name for name in EPOCH_COLUMNS if names.count(name) > 1]
+    if twice:
+        raise SettingsError(f"the epochs have two columns named {twice[0]}: keep one of them.")
+    try:
+        table = epochs.select(list(EPOCH_COLUMNS)) if isinstance(epochs, pa.Table) else _from_frame(epochs)
+    except pa.ArrowException as error:
+        raise SettingsError(
+            f"the epochs have a column of several kinds ({first_line(error)}): give ids and bands as text, "
+            "all else as numbers."
+        ) from error
+    for place, name in enumerate(EPOCH_COLUMNS):
+        # ids and bands as text, whether they come as bytes (astropy's columns from FITS), as a category, or as numbers
+        wanted, hint = (pa.string(), "text") if name in (OBJECT_ID, BAND) else (pa.float64(), UNITS[name])
+        try:
+            table = table.set_column(place, name, table[name].cast(wanted))
+        except pa.ArrowException as error:
+            raise SettingsError(
+                f"the epochs' column {name} is of type {table[name].type} ({first_line(error)}): give {hint}."
+            ) from error
+    return table
+
+
+def _from_frame(epochs: Any) -> pa.Table:
+    """Return the columns of a table of pandas or astropy."""
+    columns = epochs[list(EPOCH_COLUMNS)]
+    frame = columns
+    if hasattr(epochs, "colnames"):  # astropy's table
+        factors = {name: _factor(columns[name], name) for name in (MJD, MAG, MAG_ERR)}
+        frame = columns.to_pandas()
+        frame = frame.assign(**{name: factor * frame[name] for name, factor in factors.items() if factor != 1})
     for name in EPOCH_COLUMNS:
         stored = frame[name].dtype
         if isinstance(stored, np.dtype) and not stored.isnative:  # FITS has the high byte first, Arrow cannot
@@ -213,10 +247,22 @@ def _as_table(epochs: "pd.DataFrame | pa.Table | Table") -> pa.Table:
     return pa.Table.from_pandas(frame, preserve_index=False)
 
 
+def _factor(column: Any, name: str) -> float:
+    """Return what brings an astropy column to days or magnitudes; 1 where it does not say its unit."""
+    from astropy import units
+
+    unit = getattr(column, "unit", None)
+    unit = getattr(unit, "function_unit", unit)  # of mag(AB): mag
+    if unit is None or isinstance(unit, units.UnrecognizedUnit) or unit == units.dimensionless_unscaled:
+        return 1.0
+    ours = units.day if name == MJD else units.mag
+    try:
+        return float(unit.to(ours))
+    except units.UnitConversionError as error:
+        raise SettingsError(f"the epochs' column {name} is in {unit}: give {UNITS[name]}.") from error
+
+
 def _sorted_by_object(table: pa.Table) -> pa.Table:
-    for place, name in enumerate((OBJECT_ID, BAND)):
-        # as text, whether it comes as bytes (astropy's columns from FITS), as a category, or as numbers
-        table = table.set_column(place, name, table[name].cast(pa.string()))
     if table[OBJECT_ID].null_count:
         raise SettingsError(
             f"{table[OBJECT_ID].null_count} epochs have no {OBJECT_ID}: name their object or leave them out."

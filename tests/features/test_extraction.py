@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from astropy.table import Table
+from astropy import units
+from astropy.table import QTable, Table
 
 from lcdvt.errors import SettingsError
 from lcdvt.features import FATS_FEATURES, FeatureConfig, extract, extract_table
@@ -147,6 +148,41 @@ def test_text_and_numbers_come_as_other_programs_keep_them(form: str, two_band_e
         for name in ("mjd", "mag", "mag_err"):
             given[name] = given[name].astype(">f8")
     pd.testing.assert_frame_equal(extract(given, ["Mean", "Color"]), expected)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"mag": "faint"}, "column mag is of type .*: give magnitudes"),
+        ({"mjd": pd.Timestamp("2020-01-01")}, "column mjd is of type timestamp.*: give days"),
+        ({"object_id": b"\xff"}, "column object_id is of type binary.*: give text"),
+        ({"object_id": [1, "1"] * 100}, "a column of several kinds"),
+    ],
+)
+def test_a_column_that_is_neither_text_nor_numbers_is_named(change: dict, said: str, two_band_epochs) -> None:
+    epochs = two_band_epochs.head(200).assign(**change)
+    with pytest.raises(SettingsError, match=said):
+        extract(epochs, ["Mean"])
+
+
+def test_what_is_no_table_is_refused(two_band_epochs: pd.DataFrame) -> None:
+    for given in (two_band_epochs.to_dict("list"), two_band_epochs.to_numpy(), None):
+        with pytest.raises(SettingsError, match="give a table of pandas, Arrow or astropy"):
+            extract(given, ["Mean"])
+    with pytest.raises(SettingsError, match="two columns named mag"):
+        extract(pd.concat([two_band_epochs, two_band_epochs[["mag"]]], axis=1), ["Mean"])
+
+
+def test_units_of_astropy_columns_are_kept_to(two_band_epochs: pd.DataFrame) -> None:
+    chosen = ["Mean", "MaxSlope", "StetsonK"]
+    table = QTable.from_pandas(two_band_epochs)
+    table["mjd"] = (table["mjd"] * 24) * units.hour
+    table["mag"] = (table["mag"] * 1000) * units.mmag
+    table["mag_err"] = table["mag_err"] * units.mag
+    pd.testing.assert_frame_equal(extract(table, chosen), extract(two_band_epochs, chosen), rtol=1e-9)
+    table["mag"] = table["mag"].value * units.Jy
+    with pytest.raises(SettingsError, match="column mag is in Jy: give magnitudes"):
+        extract(table, chosen)
 
 
 def test_bands_are_ordered_blue_to_red() -> None:
