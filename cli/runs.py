@@ -69,9 +69,7 @@ def show(
         write_json(json_file, {"run": folder.name, "folder": str(folder), **rows})
     if form:
         if table is None:
-            raise WorkspaceError(
-                f"run {folder.name} has no table: every label was in use, and nothing could be scored."
-            )
+            raise WorkspaceError(f"run {folder.name} has no table: no label was left to score with.")
         typer.echo(render(table, form), nl=False)
         return
     out.print(f"run: {folder}")

@@ -1,5 +1,10 @@
 """What a user did or gave that cannot work, said in one sentence."""
 
+import operator
+import os
+from pathlib import Path
+from typing import Any
+
 
 class LcdvtError(Exception):
     """A problem the user can solve: what is wrong, where, what to do.
@@ -36,3 +41,18 @@ class TrainingError(LcdvtError):
 def first_line(error: BaseException) -> str:
     """Return the first line of what an error says, or its kind where it says nothing: libraries like to write pages."""
     return next(iter(str(error).splitlines()), type(error).__name__)
+
+
+def whole_number(name: str, given: Any) -> int:
+    """Return a whole number, one of numpy's too; another thing that a user gives as `name` is refused."""
+    try:
+        return operator.index(given)
+    except TypeError:
+        raise SettingsError(f"{name}={given!r}: give a whole number.") from None
+
+
+def named_or_path(given: Any, what: str, wanted: str) -> Path:
+    """Return a name or path as a path; a table, a number or another object that a user gives as `what` is refused."""
+    if not isinstance(given, str | os.PathLike):
+        raise SettingsError(f"{what} is given as {type(given).__name__}: give {wanted}.")
+    return Path(given)

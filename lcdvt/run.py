@@ -88,7 +88,7 @@ class Run:
         return self.surveys[-1]
 
     def table(self) -> ResultTable | None:
-        """Return the table in the paper's style; none where every label was in use and nothing could be scored."""
+        """Return the table in the paper's style; none where no label was left to score with."""
         return read_run_table(self.folder)
 
     def draws(self) -> tuple[DrawRecord, ...]:
@@ -151,7 +151,8 @@ class Run:
         from lcdvt.results.latent import MOST_STARS, plot_run
         from lcdvt.results.saved import load_run
 
-        return plot_run(load_run(self.folder), self.data, most_stars=most_stars or MOST_STARS, seed=seed)
+        most = MOST_STARS if most_stars is None else most_stars
+        return plot_run(load_run(self.folder), self.data, most_stars=most, seed=seed)
 
     def predict(
         self, what: str | Path, out: str | Path | None = None, **keywords: Unpack[PredictKeywords]
@@ -240,7 +241,7 @@ class Run:
     def _scored_draws(self, row: str) -> list[DrawRecord]:
         scored = [draw for draw in self.draws() if draw.is_scored]
         if not scored:
-            raise WorkspaceError(f"run {self.name} has no scores: every label was in use when it was made.")
+            raise WorkspaceError(f"run {self.name} has no scores: no label was left to score with.")
         if row not in scored[0].rows:
             raise SettingsError(f"run {self.name} has no row {row!r}: choose from {', '.join(scored[0].rows)}.")
         return scored
@@ -248,7 +249,7 @@ class Run:
     def _repr_html_(self) -> str:
         table = self.table()
         if table is None:
-            return f"<p>{html.escape(self.name)}: every label was in use, nothing could be scored</p>"
+            return f"<p>{html.escape(self.name)}: no label was left to score with</p>"
         return table._repr_html_()
 
 

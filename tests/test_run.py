@@ -73,6 +73,27 @@ def test_it_classifies_suggests_and_reports(made, tmp_path) -> None:
     assert not made.history().empty
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (lambda run: run.predict(run.predictions()), "what to classify is given as DataFrame: give an ingested survey"),
+        (lambda run: lcdvt.open_run(3), "the run is given as int: give its name"),
+        (lambda run: lcdvt.open_survey(None), "the survey is given as NoneType: give the name"),
+        (lambda run: lcdvt.ingest(run.predictions()), "what to ingest is given as DataFrame: give a folder"),
+        (lambda run: lcdvt.ingest(run.folder, catalog=run.predictions()), "catalog is given as DataFrame"),
+        (lambda run: run.suggest(2.5), "n=2.5: give a whole number"),
+        (lambda run: run.doubt("5"), "n='5': give a whole number"),
+        (lambda run: run.report(seed=-1), "seed=-1: give 0 or more"),
+        (lambda run: run.plot_latent(most_stars=0), "most_stars=0 seed=0: draw at least one star"),
+        (lambda run: run.plot_latent(seed=-1), "seed=-1: draw at least one star, with a seed of 0"),
+    ],
+)
+def test_what_a_notebook_gives_wrongly_is_one_sentence(made, asked, said, monkeypatch, tmp_path) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(lcdvt.LcdvtError, match=said):
+        asked(made)
+
+
 def test_its_numbers_are_a_preset_for_another_run(made, two_surveys) -> None:
     config = made.config()
     assert config.training.steps == 40

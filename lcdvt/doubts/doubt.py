@@ -17,7 +17,7 @@ from lcdvt.doubts.neighbours import SEPARATOR, nearest_labelled
 from lcdvt.doubts.opinions import mean_opinion, opinion_by_transfer, opinion_of_run, opinion_within
 from lcdvt.doubts.page import doubt_page
 from lcdvt.doubts.subject import Subject, Way, find_subject
-from lcdvt.errors import DatasetError, SettingsError
+from lcdvt.errors import DatasetError, SettingsError, whole_number
 from lcdvt.names import DEC, LABEL, OBJECT_ID, RA, probability_column
 from lcdvt.parallel.progress import Progress, silent
 from lcdvt.results.folder import read_metrics
@@ -130,6 +130,7 @@ def doubt(
     progress
         Called with the number of forests grown.
     """
+    n, seed = None if n is None else whole_number("n", n), whole_number("seed", seed)
     if (n is not None and n < 1) or seed < 0:
         raise SettingsError(f"n={n} seed={seed}: ask for at least one star, with a seed of 0 or more.")
     path, page = (None if each is None else Path(each) for each in (out, html))

@@ -19,7 +19,7 @@ from lcdvt.catalogs.survey import Survey
 from lcdvt.disk.atomic import UNFINISHED_SUFFIX, writable, write_text
 from lcdvt.epochs.block import LIMIT_OF_NOTHING
 from lcdvt.epochs.clean import find_rule
-from lcdvt.errors import InputFileError, LcdvtError
+from lcdvt.errors import InputFileError, LcdvtError, named_or_path
 from lcdvt.features.config import Engine
 from lcdvt.ingestion.batches import Batch, batch_size, file_batches, split_streams, stream_batches
 from lcdvt.ingestion.compile_ahead import compile_ahead
@@ -131,7 +131,9 @@ def ingest(
     """
     if not paths:
         raise InputFileError("nothing to ingest: give a folder or file of light curves.")
-    inputs = [Path(path) for path in paths]
+    inputs = [named_or_path(path, "what to ingest", "a folder or file of light curves") for path in paths]
+    if catalog is not None:
+        named_or_path(catalog, "catalog", "the file of a table of labels")
     workspace = workspace_folder(data)
     no_curves = tables_beside(inputs) | {Path(table) for table in (catalog, join_ids) if table}
     files = list_files(inputs, no_curves, workspace)

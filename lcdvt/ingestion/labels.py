@@ -131,6 +131,7 @@ def parse_radius(text: str, option: str = "match_radius") -> float:
     from astropy.coordinates import Angle
 
     try:
+        text = str(text)  # a number, whose unit nobody knows, or an angle of astropy
         if text.strip().replace(".", "", 1).isdigit():
             raise ValueError("no unit")
         arcsec = float(Angle(text).arcsec)

@@ -1,6 +1,5 @@
 """A run before it is made: options, surveys, dataset, and one task for each draw of labels."""
 
-import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from lcdvt.dataset.sampling import TRAINING_STARS
 from lcdvt.dataset.scaling import ScalingChoice, ScalingMethod
 from lcdvt.disk.toml_config import from_table
 from lcdvt.dvt.config import DoubtfulLabels, DVTConfig, TrainingMode, choose_preset
-from lcdvt.errors import SettingsError
+from lcdvt.errors import SettingsError, whole_number
 from lcdvt.protocol.elsewhere import StarsElsewhere
 from lcdvt.workspace.survey import StoredSurvey
 
@@ -80,10 +79,8 @@ class RunOptions:
     def __post_init__(self) -> None:
         for name in ("members", "repeats", "seed", "steps"):
             given = getattr(self, name)
-            try:  # numpy's whole numbers are what a loop over an array gives, and no TOML file takes them
-                object.__setattr__(self, name, given if given is None else operator.index(given))
-            except TypeError:
-                raise SettingsError(f"{name}={given!r}: give a whole number.") from None
+            # numpy's whole numbers are what a loop over an array gives, and no TOML file takes them
+            object.__setattr__(self, name, given if given is None else whole_number(name, given))
         from_table(ScalingChoice, {"method": self.scaling}, "scaling")
         if self.members < 1 or self.repeats < 1:
             raise SettingsError(f"members={self.members} repeats={self.repeats}: at least one of each is needed.")
@@ -155,6 +152,9 @@ class TransferOptions(RunOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        for name in ("training_stars", "replicates"):
+            given = getattr(self, name)
+            object.__setattr__(self, name, given if given is None else whole_number(name, given))
         if self.training_stars < FEWEST_TRAINING_STARS:
             raise SettingsError(
                 f"training_stars={self.training_stars}: too few to learn from; give {FEWEST_TRAINING_STARS} or more."

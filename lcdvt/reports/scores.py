@@ -15,7 +15,7 @@ from lcdvt.reports.svg import draw_svg
 from lcdvt.tables.escapes import html
 from lcdvt.tables.formats import to_html
 
-NOT_SCORED: Final = "Nothing was scored in this run: every known label was in use, so none was left to compare with."
+NOT_SCORED: Final = "Nothing was scored in this run: no known label was left to compare with."
 NO_DRAWS: Final = "The run keeps no record of its draws (an earlier lcdvt made it): make it again to see this."
 # The strongest tint behind a cell that leaves text readable on it, on light and on dark.
 STRONGEST_TINT: Final = 0.5

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from lcdvt import __version__
 from lcdvt.disk.atomic import write_text
-from lcdvt.errors import WorkspaceError
+from lcdvt.errors import SettingsError, WorkspaceError, whole_number
 from lcdvt.parallel.progress import Progress, silent
 from lcdvt.reports import scores
 from lcdvt.reports.gallery import PER_CLASS, gallery
@@ -74,6 +74,8 @@ def report(
     progress
         Called with the number of runs done.
     """
+    if whole_number("seed", seed) < 0:
+        raise SettingsError(f"seed={seed}: give 0 or more.")
     named = [runs] if isinstance(runs, str | os.PathLike) else list(runs)
     if not named:
         raise WorkspaceError("no run was given: name at least one; `lcdvt runs` lists them.")

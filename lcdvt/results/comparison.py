@@ -111,7 +111,9 @@ def compare(*runs: str | Path, data: str | Path | None = None) -> Comparison:
         name = folder.name if folder.name not in tables else str(folder)
         table = read_run_table(folder)
         if table is None:
-            raise WorkspaceError(f"run {name} has no scores (every label was in use): leave it out of the comparison.")
+            raise WorkspaceError(
+                f"run {name} has no scores (no label was left for them): leave it out of the comparison."
+            )
         tables[name] = table
         notes[name] = _note(table, str(read_metrics(folder).get("labels", "?")))
     columns = tuple(dict.fromkeys(column for table in tables.values() for column in table.columns[:-1]))

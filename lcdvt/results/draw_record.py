@@ -120,7 +120,7 @@ class DrawRecord:
     labels_per_class
         How many labels of the target were drawn.
     rows
-        By row of the table; empty where every label was in use and nothing could be scored.
+        By row of the table; empty where no label was left to score with.
     problems
         Members that were ended, in a sentence each.
     doubted

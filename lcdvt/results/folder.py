@@ -30,7 +30,7 @@ from lcdvt.disk.checksums import write_checksums
 from lcdvt.disk.limited_text import TOML_LIMIT, parse_toml, read_json_object, read_limited
 from lcdvt.disk.locks import alone
 from lcdvt.disk.toml_config import from_table, read_table
-from lcdvt.errors import SettingsError, WorkspaceError
+from lcdvt.errors import SettingsError, WorkspaceError, named_or_path
 from lcdvt.tables.record import from_record
 from lcdvt.tables.table import ResultTable
 from lcdvt.workspace.folder import RUNS_FOLDER, workspace_folder
@@ -131,7 +131,8 @@ def unfinished_runs(data: str | Path | None = None) -> dict[str, int]:
 
 def find_run(run: str | Path, data: str | Path | None = None) -> Path:
     """Return a run's folder, given the folder or its name in the workspace."""
-    for folder in (Path(run), runs_folder(data) / str(run)):
+    given = named_or_path(run, "the run", "its name, its folder, or what open_run returns")
+    for folder in (given, runs_folder(data) / str(run)):
         if (folder / CONFIG_FILE).is_file():
             return folder
     known = ", ".join(list_runs(data)) or "none yet"

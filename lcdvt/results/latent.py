@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from lcdvt.dataset.dataset import SurveyData
 from lcdvt.dvt.ensemble import predict as predict_members
-from lcdvt.errors import SettingsError, WorkspaceError
+from lcdvt.errors import SettingsError, WorkspaceError, whole_number
 from lcdvt.figures.latent_map import NO_LABEL, Component, LatentPoints, latent_figure
 from lcdvt.names import LABEL, OBJECT_ID
 from lcdvt.results.saved import SavedRun
@@ -150,6 +150,8 @@ def plot_run(saved: SavedRun, data: str | Path | None, *, most_stars: int = MOST
     most_stars, seed
         How many stars of each survey are drawn at most, and the random seed that says which.
     """
+    if whole_number("most_stars", most_stars) < 1 or whole_number("seed", seed) < 0:
+        raise SettingsError(f"most_stars={most_stars} seed={seed}: draw at least one star, with a seed of 0 or more.")
     stored = [open_survey(name, data) for name in saved.description.surveys]
     return plot_latent(
         saved, [sample_survey(saved, each, most_stars=most_stars, seed=seed) for each in stored], seed=seed

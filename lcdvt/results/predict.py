@@ -18,7 +18,7 @@ import torch
 from lcdvt.disk.atomic import write_atomically
 from lcdvt.disk.star_table import as_if_read, check_table_path, read_stars, write_stars
 from lcdvt.dvt.ensemble import predict as predict_members
-from lcdvt.errors import SettingsError, WorkspaceError
+from lcdvt.errors import SettingsError, WorkspaceError, named_or_path
 from lcdvt.evaluate import entropy
 from lcdvt.ingestion.ingest import ingest
 from lcdvt.ingestion.join_rule import stored_join
@@ -122,11 +122,12 @@ def predict(
     target = None if out is None else Path(out)
     if target is not None:
         check_table_path(target, force)
+    given = named_or_path(what, "what to classify", "an ingested survey's name, or a file or folder of light curves")
     folder = find_run(run, data)
     saved, other = _saved_run(folder)
     asked = _Question(folder, saved, other, like, dask)
     is_ingested = survey is None and isinstance(what, str) and what in ingested_surveys(workspace_folder(data))
-    if is_ingested or not Path(what).exists():
+    if is_ingested or not given.exists():
         return _classify(asked, open_survey(str(what), data), target, progress)
     # A cluster's workers see what lies beside the output, but not this machine's own temporary folder.
     beside = (target or Path("here")).absolute().parent

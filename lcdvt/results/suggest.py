@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lcdvt.disk.atomic import write_atomically
 from lcdvt.disk.star_table import check_table_path, write_stars
-from lcdvt.errors import SettingsError, WorkspaceError, first_line
+from lcdvt.errors import SettingsError, WorkspaceError, first_line, whole_number
 from lcdvt.names import DEC, DISAGREEMENT, ENTROPY, IN_DRAW, LABEL, OBJECT_ID, PREDICTED, RA, probability_column
 from lcdvt.results.folder import PREDICTIONS_FILE, find_run
 from lcdvt.results.saved import SavedRun, load_run
@@ -105,6 +105,7 @@ def suggest(
     data, force
         The workspace, and whether to overwrite `out`.
     """
+    n, seed = whole_number("n", n), whole_number("seed", seed)
     if n < 1 or seed < 0:
         raise SettingsError(f"n={n} seed={seed}: ask for at least one star, with a seed of 0 or more.")
     path = None if out is None else Path(out)

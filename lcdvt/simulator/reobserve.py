@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from lcdvt.catalogs.survey import Survey
 from lcdvt.catalogs.time_system import ANY_DAYS
 from lcdvt.disk.atomic import writable, write_atomically, write_text
-from lcdvt.errors import LcdvtError, WorkspaceError
+from lcdvt.errors import LcdvtError, WorkspaceError, whole_number
 from lcdvt.names import BAND, DEC, LABEL, MAG, MAG_ERR, MJD, OBJECT_ID, PERIOD, RA
 from lcdvt.parallel.progress import Progress, silent
 from lcdvt.simulator.folder import make_room
@@ -131,6 +131,7 @@ def reobserve(
     progress
         Called with the number of stars done.
     """
+    seed = whole_number("seed", seed)
     if seed < 0:
         raise LcdvtError(f"seed={seed}: give a whole number from 0 on.")
     stars_of, seen_by = open_survey(source, data), open_survey(target, data)

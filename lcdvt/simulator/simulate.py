@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from lcdvt.errors import LcdvtError
+from lcdvt.errors import LcdvtError, whole_number
 from lcdvt.parallel.progress import Progress, silent
 from lcdvt.simulator.eros_files import TimeFiles
 from lcdvt.simulator.files import RawFiles
@@ -93,6 +93,7 @@ def simulate(
     """
     description = simulated_survey(survey, years)
     chosen = _format(survey, format)
+    objects, seed = whole_number("objects", objects), whole_number("seed", seed)
     if objects < 1:
         raise LcdvtError(f"objects={objects}: at least one object is needed.")
     if seed < 0:

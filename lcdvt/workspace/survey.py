@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lcdvt.catalogs.survey import Survey
 from lcdvt.catalogs.survey_toml import survey_from_file
 from lcdvt.disk.limited_text import read_json_object
-from lcdvt.errors import WorkspaceError
+from lcdvt.errors import WorkspaceError, named_or_path
 from lcdvt.names import LABEL, OBJECT_ID, PERIOD
 from lcdvt.workspace.folder import (
     PARTS,
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 def open_survey(name: str, data: str | Path | None = None) -> "StoredSurvey":
     """Open an ingested survey by name."""
+    name = str(named_or_path(name, "the survey", "the name of an ingested survey"))
     workspace = workspace_folder(data)
     folder = SurveyFolder(workspace / name)
     if not folder.objects.is_file():

@@ -5,6 +5,7 @@ import gzip
 import numpy as np
 import pandas as pd
 import pytest
+from astropy import units
 from helpers.raw_files import write_eros, write_macho
 
 import lcdvt
@@ -89,10 +90,14 @@ def test_the_catalogue_wins_over_the_class_folder(tmp_path, workspace):
     assert lcdvt.open_survey("macho").objects()["label"].tolist() == ["CEP"]
 
 
-@pytest.mark.parametrize("text", ["1", "near", "-1arcsec", "2deg", ""])
+@pytest.mark.parametrize("text", ["1", 1, "near", "-1arcsec", "2deg", ""])
 def test_a_radius_needs_a_unit_and_a_sensible_size(text):
     with pytest.raises(InputFileError, match="match_radius"):
         parse_radius(text)
+
+
+def test_a_radius_may_be_an_angle_of_astropy():
+    assert parse_radius(0.05 * units.arcmin) == pytest.approx(3)
 
 
 @pytest.mark.parametrize("content", [b"", b"\0\1\2", b"id\nx\n"])

@@ -33,6 +33,8 @@ def test_summary_counts_the_truth(tmp_path):
         ({"format": "csv"}, "hits files are written as dat, pack, psf"),
         ({"objects": 0}, "at least one object"),
         ({"seed": -1}, "whole number from 0"),
+        ({"objects": 2.0}, "objects=2.0: give a whole number"),
+        ({"seed": "1"}, "seed='1': give a whole number"),
     ],
 )
 def test_impossible_wishes(tmp_path, arguments, message):
