@@ -29,7 +29,7 @@ from lcdvt.dvt.config import preset as named_preset
 from lcdvt.dvt.data import TrainingData
 from lcdvt.dvt.ensemble import predict as predict_members
 from lcdvt.dvt.train import resolve_device, train
-from lcdvt.errors import DatasetError, LcdvtError
+from lcdvt.errors import DatasetError, LcdvtError, whole_number
 from lcdvt.protocol.confidence import soften
 from lcdvt.protocol.doubtful import believed_labels
 from lcdvt.protocol.draw import transfer_problem
@@ -145,8 +145,9 @@ class DVTClassifier(ClassifierMixin, BaseEstimator):
         domain: NDArray[np.int64],
         domains: NDArray[np.int64],
     ) -> None:
-        if self.members < 1:
-            raise EstimatorError(f"members = {self.members}: at least one is needed.")
+        members = whole_number("members", self.members)
+        if members < 1:
+            raise EstimatorError(f"members = {members}: at least one is needed.")
         classes, numbers = np.unique(labels[known], return_inverse=True)
         y = np.full(len(X), UNLABELLED)
         y[known] = numbers
@@ -168,8 +169,8 @@ class DVTClassifier(ClassifierMixin, BaseEstimator):
             doubted[survey == len(domains) - 1] = problem.target_y != given.target_y
             lesson = teach(problem, config.teaching, first)
             rows[-1] = replace(rows[-1], y=lesson.classes)
-        data = TrainingData.from_surveys(rows, names, self.members, resolve_device(self.device))
-        training = train(config, data, tuple(range(first, first + self.members)))
+        data = TrainingData.from_surveys(rows, names, members, resolve_device(self.device))
+        training = train(config, data, tuple(range(first, first + members)))
         if config.teaching and config.teaching.softened and lesson is not None:
             training = soften(training, data, lesson)
         # in double precision a row's probabilities do not depend on the rows beside it
@@ -178,10 +179,10 @@ class DVTClassifier(ClassifierMixin, BaseEstimator):
         self.doubted_ = doubted
 
     def _config(self, domains: int, classes: int) -> DVTConfig:
-        config = named_preset(self.preset) if isinstance(self.preset, str) else self.preset
+        config = self.preset if isinstance(self.preset, DVTConfig) else named_preset(self.preset)
         usual = "multi-task" if domains > 1 else "semi-supervised"
         mode = from_table(TrainingConfig, {"mode": self.mode or usual}, "mode").mode
-        steps = config.training.steps if self.steps is None else self.steps
+        steps = config.training.steps if self.steps is None else whole_number("steps", self.steps)
         # each class has an axis of the latent space to itself
         model = replace(config.model, latent=max(config.model.latent, classes))
         return replace(config, model=model, training=replace(config.training, mode=mode, steps=steps))
@@ -239,6 +240,7 @@ class DVTClassifier(ClassifierMixin, BaseEstimator):
         labels, known = _labels(self, y)
         if not known.any():
             raise EstimatorError("no row of y has a label: there is nothing to score on.")
+        check_consistent_length(labels, sample_weight)
         weight = None if sample_weight is None else np.asarray(sample_weight)[known]
         return float(accuracy_score(labels[known], self.predict(X, sample_domain)[known], sample_weight=weight))
 

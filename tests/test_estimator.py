@@ -173,6 +173,9 @@ def test_domains_travel_through_pipelines_and_cross_validation():
         ({"unlabelled": slice(None)}, "0 class is not enough"),
         ({"infinite": True}, "infinity"),
         ({"options": {"members": 0}}, "at least one is needed"),
+        ({"options": {"members": 1.5}}, "members=1.5: give a whole number"),
+        ({"options": {"steps": "40"}}, "steps='40': give a whole number"),
+        ({"options": {"preset": None}}, "no preset named None"),
         ({"options": {"scaling": "magic"}}, "magic"),
         ({"options": {"preset": "magic"}}, "no preset named 'magic'"),
         ({"options": {"mode": "magic"}}, "magic"),
@@ -196,3 +199,5 @@ def test_a_domain_that_was_not_in_training_is_refused():
         model.predict(X[:2], [1, 7])
     with pytest.raises(LcdvtError, match="nothing to score on"):
         model.score(X[:2], [-1, -1])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.score(X[:2], [0, 1], sample_weight=[1.0])

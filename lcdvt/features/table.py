@@ -157,7 +157,7 @@ def _indices() -> tuple[FeatureSpec, ...]:
             "Beyond1Std",
             "indices",
             2,
-            "share of epochs farther than one (N−1) standard deviation from the error-weighted mean",
+            "share of epochs farther than √(Σ(m−m̂)²/(N−1)) from m̂, the error-weighted mean",
             "about 1/3 for Gaussian scatter",
             RICHARDS,
         ),

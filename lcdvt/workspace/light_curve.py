@@ -1,8 +1,9 @@
 """One star's light curve as a notebook holds it: look at it, fold it, hand it to astropy."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from lcdvt.names import BAND, FLUX, FLUX_ERR, MAG, MAG_ERR, MAG_LIMIT, MJD
 
 if TYPE_CHECKING:
     from astropy.timeseries import TimeSeries
+    from astropy.units import Quantity
     from matplotlib.figure import Figure
 
 PHASE = "phase"
@@ -66,13 +68,13 @@ class LightCurve:
             raise SettingsError(f"band={name}: survey {self.survey!r} has {', '.join(self.bands)}.")
         return self.epochs[self.epochs[BAND] == name].reset_index(drop=True)
 
-    def fold(self, period: float | None = None, *, epoch: float = 0.0) -> "FoldedLightCurve":
+    def fold(self, period: "float | Quantity | None" = None, *, epoch: float = 0.0) -> "FoldedLightCurve":
         """Return the light curve by phase.
 
         Parameters
         ----------
         period
-            Days; None takes the period that the survey's features have.
+            Days, or an astropy quantity of time; None takes the period that the survey's features have.
         epoch
             The MJD at which the phase is zero.
         """
@@ -81,9 +83,13 @@ class LightCurve:
             raise WorkspaceError(
                 f"{self.object_id} has no period in the features of {self.survey!r}: give one, as fold(0.5)."
             )
-        if not (np.isfinite(chosen) and chosen > 0):
+        days = _days(chosen)
+        if not (np.isfinite(days) and days > 0):
             raise SettingsError(f"period={chosen}: a period is a positive number of days.")
-        return FoldedLightCurve(self, float(chosen), epoch)
+        start = _days(epoch)
+        if not np.isfinite(start):
+            raise SettingsError(f"epoch={epoch}: the MJD at which the phase is zero is a number.")
+        return FoldedLightCurve(self, days, start)
 
     def plot(self) -> "Figure":
         """Draw magnitude against time, every band with its errors, and upper limits as triangles that point down."""
@@ -110,6 +116,14 @@ class LightCurve:
 
     def _title(self) -> str:
         return f"{self.object_id} ({self.survey})" + (f", {self.label}" if self.label else "")
+
+
+def _days(given: Any) -> float:
+    """Return a number of days, of a quantity of astropy, too; NaN where it is neither."""
+    try:
+        return float(given.to_value("day") if hasattr(given, "to_value") else given)
+    except (TypeError, ValueError):
+        return math.nan
 
 
 @dataclass(frozen=True)

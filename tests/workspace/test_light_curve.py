@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from astropy import units
 
 import lcdvt
 from lcdvt.errors import SettingsError, WorkspaceError
@@ -26,10 +27,18 @@ def test_phases_are_those_of_the_period_and_the_epoch() -> None:
     np.testing.assert_allclose(by_phase["phase"], ((by_phase["mjd"] - 50000.25) / 2) % 1)
 
 
-@pytest.mark.parametrize("period", [0.0, -1.0, float("nan"), float("inf")])
-def test_a_period_is_positive(period: float) -> None:
+@pytest.mark.parametrize(
+    "period", [0.0, -1.0, float("nan"), float("inf"), "short", 1 * units.mag, np.array([1.0, 2.0])]
+)
+def test_a_period_is_positive(period: object) -> None:
     with pytest.raises(SettingsError, match="positive number of days"):
         star().fold(period)
+
+
+def test_a_period_may_be_a_quantity_and_the_epoch_is_a_number() -> None:
+    assert star().fold(12 * units.hour).period == star().fold(1 / (2 / units.day)).period == 0.5
+    with pytest.raises(SettingsError, match="epoch=nan: the MJD"):
+        star().fold(epoch=float("nan"))
 
 
 def test_without_a_period_one_is_asked_for() -> None:
