@@ -1,5 +1,6 @@
 """A finished run in a notebook: the same after a restart, with its table, figures and stars."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -71,6 +72,14 @@ def test_it_classifies_suggests_and_reports(made, tmp_path) -> None:
     assert made.plot_reliability(["dvt-ensemble", "forest-target"]).axes
     assert made.settings()["labels"] == "20%" and "table" not in made.settings()
     assert not made.history().empty
+
+
+def test_a_survey_of_a_few_features_is_not_guessed_at(made, tmp_path) -> None:
+    shutil.copytree(made.data / "old", tmp_path / "old")
+    assert len(lcdvt.predict(made, "old", data=tmp_path).stars()) == 160
+    lcdvt.extract("old", ["Std", "Skew", "Color"], data=tmp_path, jobs=1)
+    with pytest.raises(SettingsError, match=r"'old' has only 2 of the run's \d+ features: run `lcdvt extract old`"):
+        lcdvt.predict(made, "old", data=tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -150,9 +150,9 @@ def aligned_surveys(surveys: Sequence[StoredSurvey]) -> list[SurveyData]:
         ]
     if len(usable) < 2:
         together = " and ".join(stored.name for stored in surveys)
-        raise DatasetError(
-            f"{together} have no feature in common: run `lcdvt extract` on both, with the same features."
-        )
+        if len(surveys) == 1:
+            raise DatasetError(f"{together} has no feature to learn from: run `lcdvt extract {together}`.")
+        raise DatasetError(f"{together} have no feature in common: run `lcdvt extract` on all, with the same features.")
     labels = [stored.objects().set_index(OBJECT_ID)[LABEL] for stored in surveys]
     return [
         SurveyData(stored.name, table.reindex(columns=usable), label)

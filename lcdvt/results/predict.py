@@ -2,7 +2,7 @@
 
 import tempfile
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -13,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pds
+import pyarrow.parquet as pq
 import torch
 
 from lcdvt.disk.atomic import write_atomically
@@ -20,6 +21,7 @@ from lcdvt.disk.star_table import as_if_read, check_table_path, read_stars, writ
 from lcdvt.dvt.ensemble import predict as predict_members
 from lcdvt.errors import SettingsError, WorkspaceError, named_or_path
 from lcdvt.evaluate import entropy
+from lcdvt.features.table import FEATURES, TWO_BANDS
 from lcdvt.ingestion.ingest import ingest
 from lcdvt.ingestion.join_rule import stored_join
 from lcdvt.names import DISAGREEMENT, ENTROPY, OBJECT_ID, OTHER_SCORE, PREDICTED, REASON, probability_column
@@ -28,12 +30,14 @@ from lcdvt.parallel.progress import Progress, silent
 from lcdvt.results.folder import find_run
 from lcdvt.results.other_forest import OtherForest, read_other_forest
 from lcdvt.results.saved import WEIGHTS_FILE, SavedRun, load_run
-from lcdvt.workspace.folder import PARTS, ingested_surveys, pieces_folder, read_part, workspace_folder
+from lcdvt.workspace.folder import PARTS, damage_is_named, ingested_surveys, pieces_folder, read_part, workspace_folder
 from lcdvt.workspace.journal import Journal, whole_records
 from lcdvt.workspace.survey import StoredSurvey, open_survey
 
 NO_FEATURES: Final = "no usable features: too few epochs in the bands the run needs"
 LEFT_OUT: Final = "dropped by the survey's cleaning rule"
+LEAST_COMPUTED: Final = 0.5
+"""Of the run's features; some may be missing, as a source may lack some of the target's."""
 
 
 @dataclass(frozen=True)
@@ -165,12 +169,14 @@ class _Question:
 
 def _classify(asked: _Question, stored: StoredSurvey, target: Path | None, progress: Progress) -> PredictResult:
     saved, head = asked.saved, asked.head(stored.name)
+    parts = sorted(stored.folder.features.glob(PARTS))
+    if parts:
+        _check_features(saved, stored, parts[0])
     counted: dict[str, int] = {}
     objects = missing = 0
 
     def frames() -> Iterator[pd.DataFrame]:
         nonlocal objects, missing
-        parts = sorted(stored.folder.features.glob(PARTS))
         tasks = [
             PartToClassify(asked.folder, part, stored.survey.bands, stored.survey.wavelengths, head) for part in parts
         ]
@@ -209,6 +215,27 @@ def _classify(asked: _Question, stored: StoredSurvey, target: Path | None, progr
         ranked_among=asked.ranked_among,
         _stars=stars,
     )
+
+
+def _check_features(saved: SavedRun, stored: StoredSurvey, part: Path) -> None:
+    """Refuse a survey of which most of the run's features were never computed: the run would guess, and be sure.
+
+    Features of two bands do not count, as a survey of one band has none; nor do stars without a value.
+    """
+    with damage_is_named(part):
+        there = _features_named(pq.read_schema(part).names)
+    wanted = _features_named(saved.scaler.features)
+    if len(wanted & there) < LEAST_COMPUTED * len(wanted):
+        raise SettingsError(
+            f"survey {stored.name!r} has only {len(wanted & there)} of the run's {len(wanted)} features: run "
+            f"`lcdvt extract {stored.name}`."
+        )
+
+
+def _features_named(columns: Sequence[str]) -> set[str]:
+    """Return the features of one band, or of all together, that columns hold, whatever their bands."""
+    single = [name for name, spec in FEATURES.items() if spec.bands_needed != TWO_BANDS]
+    return {name for name in single if any(each == name or each.startswith(f"{name}_") for each in columns)}
 
 
 def _left_out(stored: StoredSurvey) -> Iterator[dict[str, str]]:

@@ -122,6 +122,8 @@ def test_surveys_without_wavelengths_are_matched_by_order_as_before():
 def test_nothing_in_common_is_refused():
     with pytest.raises(DatasetError, match="no feature in common"):
         aligned_surveys([stored(CATALINA, ["Std_V_CSS"]), stored(PS1, ["SED_slope"])])
+    with pytest.raises(DatasetError, match="catalina-csv has no feature to learn from: run `lcdvt extract"):
+        aligned_surveys([stored(CATALINA, ["Mean_V_CSS"])])
 
 
 def test_zero_points_stay_out():
