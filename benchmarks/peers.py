@@ -29,7 +29,9 @@ import pandas as pd
 from quality import DRAWS, DVT_ENSEMBLE, TABLES, cell_name, ingest_surveys, plan_draws
 from rich.console import Console
 from rich.table import Table
+from sklearn.ensemble import HistGradientBoostingClassifier
 
+from lcdvt.baselines.boosting import HistogramBoosting
 from lcdvt.baselines.fitting import pooled_imputer
 from lcdvt.baselines.problem import TransferProblem
 from lcdvt.baselines.weighted import WeightedBothSurveys, WeightedConfig, boosting
@@ -94,12 +96,19 @@ def fit_skada(adapter: str, problem: TransferProblem, seed: int, **settings: flo
     x = np.concatenate([labelled, target])
     y = np.concatenate([source_y, drawn_y, np.full(len(target), UNLABELLED)])
     domain = np.repeat([1, -2], [len(labelled), len(target)])
-    pipeline = skada.make_da_pipeline(getattr(skada, adapter)(**settings), boosting(WeightedConfig(), seed))
+    pipeline = skada.make_da_pipeline(
+        getattr(skada, adapter)(**settings), scikit_learns(boosting(WeightedConfig(), seed))
+    )
     pipeline.fit(x, y, sample_domain=domain)
     answer = np.zeros((len(target), len(problem.classes)))
     known = np.unique(y[y != UNLABELLED])
     answer[:, known] = pipeline.predict_proba(target, sample_domain=np.full(len(target), -2))[:, -len(known) :]
     return answer
+
+
+def scikit_learns(ours: HistogramBoosting) -> HistGradientBoostingClassifier:
+    """Return scikit-learn's boosting with the same settings: the same trees, and a pipeline can copy it."""
+    return HistGradientBoostingClassifier(early_stopping=False, **vars(ours))
 
 
 ON_OUR_FEATURES: dict[str, Callable[[TransferProblem, int], Probabilities]] = {
