@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,7 @@ from lcdvt.dataset.dataset import UNLABELLED, SurveyRows, build_dataset
 from lcdvt.dataset.draws import EVERY_LABEL, LabelBudget
 from lcdvt.dataset.folds import FOLDS, labels_without_fold, stratified_folds
 from lcdvt.dataset.scaling import ScalingChoice, ScalingMethod
+from lcdvt.disk.checksums import checksum
 from lcdvt.disk.toml_config import from_table, to_table, write_toml
 from lcdvt.dvt.config import DVTConfig, choose_preset
 from lcdvt.dvt.data import TrainingData
@@ -28,6 +29,9 @@ from lcdvt.errors import DatasetError, SettingsError, TrainingError
 from lcdvt.evaluate import macro_f1
 from lcdvt.parallel.progress import Progress, silent
 from lcdvt.workspace.survey import open_survey
+
+LINE_START: Final = '{"trial": '
+"""How each line of a results file begins; a file that begins otherwise is somebody else's."""
 
 
 @dataclass(frozen=True)
@@ -201,7 +205,9 @@ def search(
         Called with the number of trials done.
     """
     _refuse_lonely_classes(rows, classes)
+    _refuse_other_files(results)
     ranges = ranges or SearchRanges()
+    learned_from = _checksum_of(rows, classes)
     finished = {entry["trial"]: entry for entry in _read_results(results)}
     results.parent.mkdir(parents=True, exist_ok=True)
     if results.is_file() and not results.read_text(encoding="utf-8").endswith("\n"):
@@ -213,14 +219,23 @@ def search(
         if number in finished:
             if finished[number]["config"] != config:
                 raise SettingsError(f"{results}: trial {number} was made with other settings; choose another file.")
+            if finished[number].get("learned_from") != learned_from:
+                raise SettingsError(
+                    f"{results}: trial {number} was made with other stars, labels or features; choose another file."
+                )
         else:
             score = score_trial(from_table(DVTConfig, config), rows, classes, seed)
-            finished[number] = {"trial": number, "macro_f1": score, "config": config}
+            finished[number] = {"trial": number, "macro_f1": score, "learned_from": learned_from, "config": config}
             with results.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(finished[number]) + "\n")
         progress(number + 1, trials)
     table = pd.DataFrame([_table_row(finished[number]) for number in range(trials)])
     return table.sort_values("macro_f1", ascending=False, na_position="last", ignore_index=True)
+
+
+def _checksum_of(rows: SurveyRows, classes: tuple[str, ...]) -> str:
+    """Return what tells the stars, labels and features of one search from those of another."""
+    return checksum(rows.x.tobytes() + rows.y.tobytes() + json.dumps(classes).encode())
 
 
 def _refuse_lonely_classes(rows: SurveyRows, classes: tuple[str, ...]) -> None:
@@ -231,6 +246,16 @@ def _refuse_lonely_classes(rows: SurveyRows, classes: tuple[str, ...]) -> None:
                 f"class {name} has one labelled object, which cannot be learned and scored at once: "
                 "draw more labels for tuning."
             )
+
+
+def _refuse_other_files(results: Path) -> None:
+    """Refuse to add trials to a file that holds something else, or to write the best numbers over them."""
+    if results.suffix == ".toml":
+        raise SettingsError(f"{results}: the best numbers are written there as TOML; name the trials' file *.jsonl.")
+    if results.is_file():
+        begin = results.read_text(encoding="utf-8", errors="replace").lstrip()[: len(LINE_START)]
+        if not LINE_START.startswith(begin):
+            raise SettingsError(f"{results} is not the results of a search; choose another file.")
 
 
 def best_config(results: Path) -> DVTConfig:

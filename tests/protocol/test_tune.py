@@ -92,6 +92,26 @@ def test_results_of_another_search_are_refused(tmp_path: Path) -> None:
         best_config(tmp_path / "absent.jsonl")
 
 
+def test_results_of_other_labels_or_features_are_refused(tmp_path: Path) -> None:
+    results = tmp_path / "tune.jsonl"
+    search(ROWS, CLASSES, BASE, trials=1, results=results, ranges=NEAR)
+    fewer = np.where(np.arange(len(ROWS.y)) == np.flatnonzero(ROWS.y == 0)[0], -1, ROWS.y)
+    for other in (replace(ROWS, y=fewer), replace(ROWS, x=ROWS.x + 1)):
+        with pytest.raises(SettingsError, match="other stars, labels or features"):
+            search(other, CLASSES, BASE, trials=1, results=results, ranges=NEAR)
+
+
+@pytest.mark.parametrize("content", ["id,class\n1,RRLYR\n", "5\n", '{"run": 1}\n'])
+def test_a_file_that_is_no_search_stays_as_it_is(content: str, tmp_path: Path) -> None:
+    results = tmp_path / "labels.csv"
+    results.write_text(content)
+    with pytest.raises(SettingsError, match="not the results of a search"):
+        search(ROWS, CLASSES, BASE, trials=1, results=results, ranges=NEAR)
+    assert results.read_text() == content
+    with pytest.raises(SettingsError, match="as TOML"):
+        search(ROWS, CLASSES, BASE, trials=1, results=tmp_path / "tune.toml", ranges=NEAR)
+
+
 @pytest.mark.slow
 def test_the_command_on_an_ingested_survey(
     lcdvt: Callable[..., subprocess.CompletedProcess[str]], workspace: Path, tmp_path: Path
