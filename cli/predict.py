@@ -45,5 +45,11 @@ def predict(
         out.print(f"  {what} ranks among {result.ranked_among}", markup=False)
     else:
         out.print("  no other_score: the run was made by a version that kept none for new stars; train it again")
+    if result.not_extracted:
+        out.print(
+            f"  {len(result.not_extracted)} of the features that the run looks at were not computed of {result.survey} "
+            f"and count as missing: `lcdvt extract {result.survey}`, then predict again",
+            markup=False,
+        )
     if result.without_features:
         out.print(f"  not classified {result.without_features} (the column `reason` says why)", markup=False)

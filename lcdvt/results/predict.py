@@ -2,7 +2,7 @@
 
 import tempfile
 import typing
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -21,9 +21,10 @@ from lcdvt.disk.star_table import as_if_read, check_table_path, read_stars, writ
 from lcdvt.dvt.ensemble import predict as predict_members
 from lcdvt.errors import SettingsError, WorkspaceError, named_or_path
 from lcdvt.evaluate import entropy
-from lcdvt.features.table import FEATURES, TWO_BANDS
+from lcdvt.features.spec import DEFAULT_FEATURES
 from lcdvt.ingestion.ingest import ingest
 from lcdvt.ingestion.join_rule import stored_join
+from lcdvt.ingestion.settings import survey_features
 from lcdvt.names import DISAGREEMENT, ENTROPY, OBJECT_ID, OTHER_SCORE, PREDICTED, REASON, probability_column
 from lcdvt.parallel.executors import IN_THIS_PROCESS, Workers, run_batches
 from lcdvt.parallel.progress import Progress, silent
@@ -36,7 +37,7 @@ from lcdvt.workspace.survey import StoredSurvey, open_survey
 
 NO_FEATURES: Final = "no usable features: too few epochs in the bands the run needs"
 LEFT_OUT: Final = "dropped by the survey's cleaning rule"
-LEAST_COMPUTED: Final = 0.5
+MOST_LACKING: Final = 0.5
 """Of the run's features; some may be missing, as a source may lack some of the target's."""
 
 
@@ -72,6 +73,8 @@ class PredictResult:
         classes. None for a run of a version that could not tell of new stars.
     problems
         Raw files that could not be read, in a sentence each.
+    not_extracted
+        Features that the run looks at and that were not computed of this survey, although its bands would give them.
     """
 
     run: str
@@ -83,6 +86,7 @@ class PredictResult:
     simulated: bool
     ranked_among: str | None = None
     problems: list[str] = field(default_factory=list)
+    not_extracted: list[str] = field(default_factory=list)
     _stars: pd.DataFrame | None = field(default=None, repr=False)
 
     def stars(self) -> pd.DataFrame:
@@ -170,8 +174,7 @@ class _Question:
 def _classify(asked: _Question, stored: StoredSurvey, target: Path | None, progress: Progress) -> PredictResult:
     saved, head = asked.saved, asked.head(stored.name)
     parts = sorted(stored.folder.features.glob(PARTS))
-    if parts:
-        _check_features(saved, stored, parts[0])
+    not_extracted = _not_extracted(saved, stored, parts[0]) if parts else []
     counted: dict[str, int] = {}
     objects = missing = 0
 
@@ -213,29 +216,29 @@ def _classify(asked: _Question, stored: StoredSurvey, target: Path | None, progr
         classes=dict(sorted(counted.items())),
         simulated=stored.is_simulated or bool(saved.metrics.get("simulated")),
         ranked_among=asked.ranked_among,
+        not_extracted=not_extracted,
         _stars=stars,
     )
 
 
-def _check_features(saved: SavedRun, stored: StoredSurvey, part: Path) -> None:
-    """Refuse a survey of which most of the run's features were never computed: the run would guess, and be sure.
+def _not_extracted(saved: SavedRun, stored: StoredSurvey, part: Path) -> list[str]:
+    """Return the run's features that a whole extraction would give the survey, and that it does not have.
 
-    Features of two bands do not count, as a survey of one band has none; nor do stars without a value.
+    Where these are most of them it is refused: the run would guess, and be sure.
     """
     with damage_is_named(part):
-        there = _features_named(pq.read_schema(part).names)
-    wanted = _features_named(saved.scaler.features)
-    if len(wanted & there) < LEAST_COMPUTED * len(wanted):
+        has = set(pq.read_schema(part).names)
+    columns = survey_features(stored.survey, DEFAULT_FEATURES, "fast").columns()
+    lacks = pd.DataFrame([{OBJECT_ID: "", **{column: column not in has for column in columns}}])
+    is_lacking = saved.aligned(lacks, stored.survey.bands, stored.survey.wavelengths).iloc[0]
+    wanted = [name for name in saved.scaler.features if pd.notna(is_lacking[name])]  # NaN where it has no such band
+    lacking = [name for name in wanted if is_lacking[name]]
+    if len(lacking) > MOST_LACKING * len(wanted):
         raise SettingsError(
-            f"survey {stored.name!r} has only {len(wanted & there)} of the run's {len(wanted)} features: run "
+            f"survey {stored.name!r} has only {len(wanted) - len(lacking)} of the run's {len(wanted)} features: run "
             f"`lcdvt extract {stored.name}`."
         )
-
-
-def _features_named(columns: Sequence[str]) -> set[str]:
-    """Return the features of one band, or of all together, that columns hold, whatever their bands."""
-    single = [name for name, spec in FEATURES.items() if spec.bands_needed != TWO_BANDS]
-    return {name for name in single if any(each == name or each.startswith(f"{name}_") for each in columns)}
+    return lacking
 
 
 def _left_out(stored: StoredSurvey) -> Iterator[dict[str, str]]:

@@ -61,6 +61,23 @@ def test_an_empty_workspace_is_said(lcdvt_here, tmp_path):
     assert answer.returncode == 0 and "no run in" in answer.stdout
 
 
+def test_predict_says_which_features_were_never_computed(data, lcdvt_here, tmp_path):
+    whole = lcdvt.predict("first", "new", data=data)
+    assert whole.not_extracted == []
+    other = shutil.copytree(data, tmp_path / "data")
+    lcdvt.extract("old", features="fats", data=other, jobs=1)
+    few = lcdvt.predict("first", "old", data=other)
+    looked_at = json.loads((data / "runs" / "first" / "scaler.json").read_text())["features"]
+    fourier = {"Period_amplitude", "Period_R21", "Period_phi21", "Period_R31", "Period_phi31"}
+    assert fourier <= set(looked_at) and fourier <= set(few.not_extracted) < set(looked_at)
+    assert "Period" not in few.not_extracted
+    answer = lcdvt_here("predict", "first", "old", "--data", other, "--out", tmp_path / "stars.csv")
+    assert f"{len(few.not_extracted)} of the features that the run looks at were not computed of old" in answer.stdout
+    assert (
+        "not computed" not in lcdvt_here("predict", "first", "new", "--data", data, "--out", tmp_path / "n.csv").stdout
+    )
+
+
 def test_show_prints_how_it_was_made_and_the_table(data, lcdvt_here, tmp_path):
     answer = lcdvt_here("runs", "show", "first", "--data", data, "--json", tmp_path / "first.json")
     for text in ("labels: 10%", "verb: transfer", "cite old:", "Random forest", "old → new (simulated)"):
