@@ -39,7 +39,7 @@ def list_all(context: typer.Context, data: options.Data = None, json_file: optio
     table = Table("run", "surveys", "classes", "labels", "members", "draws", "seed", "macro F1 (%)", box=None)
     for run in found:
         f1 = Cell(Spread(*run.macro_f1) if run.macro_f1 else None).text
-        names = (run.name, " → ".join(run.surveys), " ".join(run.classes), run.labels)
+        names = (run.name, run.title, " ".join(run.classes), run.labels)
         table.add_row(*names, str(run.members), str(run.draws), run.seed, f1)
     out.print(table)
     for name, draws in unfinished.items():

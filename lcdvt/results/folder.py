@@ -108,6 +108,12 @@ class RunSummary:
     seed: str
     macro_f1: tuple[float, float | None] | None = None
 
+    @property
+    def title(self) -> str:
+        """The surveys, sources to target."""
+        *sources, target = self.surveys
+        return f"{' + '.join(sources)} → {target}" if sources else target
+
 
 def runs_folder(data: str | Path | None = None) -> Path:
     """Return the folder of the workspace's runs."""

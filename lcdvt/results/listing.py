@@ -22,7 +22,7 @@ def runs(data: str | Path | None = None) -> pd.DataFrame:
     for run in describe_runs(data):
         mean, deviation = run.macro_f1 or (None, None)
         rows[run.name] = (
-            " → ".join(run.surveys), " ".join(run.classes), run.labels, run.members, run.draws, run.seed,
+            run.title, " ".join(run.classes), run.labels, run.members, run.draws, run.seed,
             None if mean is None else 100 * mean, None if deviation is None else 100 * deviation, True,
         )  # fmt: skip
     for name, draws in unfinished_runs(data).items():

@@ -10,6 +10,7 @@ import pytest
 
 import lcdvt
 from lcdvt.results.comparison import compare
+from lcdvt.results.folder import RunSummary
 from lcdvt.tables.formats import FORMATS
 from lcdvt.tables.table import MACRO
 
@@ -54,6 +55,15 @@ def test_the_list_has_every_run_and_what_was_interrupted(data, lcdvt_here, tmp_p
     ensemble = next(row for row in saved_table(data, "first")["rows"] if row["name"] == "dvt-ensemble")
     assert first["macro_f1"] == [ensemble["macro_f1"]["mean"], ensemble["macro_f1"]["deviation"]]
     assert (first["labels"], first["draws"], first["members"]) == ("10%", 2, 1)
+
+
+def test_several_sources_are_no_chain():
+    def listed(*surveys: str) -> str:
+        return RunSummary("mine", surveys, ("CEP", "EB"), "10%", members=1, draws=1, seed="0").title
+
+    assert [listed("new"), listed("old", "new"), listed("old", "older", "new")] == [
+        "new", "old → new", "old + older → new",
+    ]  # fmt: skip
 
 
 def test_an_empty_workspace_is_said(lcdvt_here, tmp_path):
