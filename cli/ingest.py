@@ -122,6 +122,9 @@ def _print_summary(result: "IngestResult") -> None:
         matched = f"labels of {labels['labelled_by_catalogue']} objects"
         what = matched if labels["catalogue_has_classes"] else "positions only: it has no class column"
         out.print(f"catalogue: {labels['catalogue']} ({what})", markup=False)
+    if labels["no_such_ids"]:
+        theirs, ours = labels["no_such_ids"]
+        out.print(f"  none of its ids is that of a star here: it has {theirs}, {result.name} has {ours}", markup=False)
     if labels["conflicts"]:
         out.print(f"  {labels['conflicts']} ids have several classes there; the first row counts", markup=False)
     contradicted = labels["contradicted_stars"] + (result.joined or {}).get("contradicting_labels", 0)

@@ -148,7 +148,8 @@ def load_catalogue(path: Path, *, match_radius: str | None = None) -> LabelCatal
     ids, classes, ra, dec = (_column(table, names) for names in (ID_NAMES, CLASS_NAMES, RA_NAMES, DEC_NAMES))
     if match_radius is not None and (ra is None or dec is None):
         raise InputFileError(
-            f"{path} has no columns ra and dec for match_radius; it has {', '.join(map(str, table.columns))}."
+            f"{path} has no columns ra and dec for match_radius={match_radius}; "
+            f"it has {', '.join(map(str, table.columns))}."
         )
     if match_radius is None and ids is None:
         raise InputFileError(

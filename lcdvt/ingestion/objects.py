@@ -49,7 +49,7 @@ def write_objects(folder: SurveyFolder, survey: Survey, catalogue: LabelCatalogu
     if catalogue is not None and catalogue.match_radius_arcsec is not None and not _any_position(folder):
         raise LcdvtError(
             f"no object of {survey.name} has a position of its own, its files carry none: "
-            f"match {catalogue.path} by id, without match_radius."
+            f"match {catalogue.path} by id, and leave match_radius=… out."
         )
     write_atomically(folder.objects, write)
     mapped = {*CANONICAL_CLASSES, *survey.classes}
@@ -63,7 +63,28 @@ def write_objects(folder: SurveyFolder, survey: Survey, catalogue: LabelCatalogu
         "conflicts": catalogue.conflicts if catalogue else 0,
         "contradicted_stars": len(catalogue.contradicted) if catalogue else 0,
         "catalogue_has_classes": catalogue is not None and catalogue.classes is not None,
+        "no_such_ids": _ids_of_both(folder, catalogue) if catalogue is not None and from_catalogue == 0 else None,
     }
+
+
+def _ids_of_both(folder: SurveyFolder, catalogue: LabelCatalogue) -> list[str] | None:
+    """Return an id of the catalogue and one of the survey where they have none in common: leading zeros may be lost.
+
+    Parameters
+    ----------
+    folder
+        The survey.
+    catalogue
+        A table of labels that gave none.
+    """
+    if catalogue.match_radius_arcsec is not None or catalogue.ids is None or catalogue.ids.dropna().empty:
+        return None
+    theirs, ours = pa.array(catalogue.ids.dropna(), pa.string()), ""
+    for objects in _in_chunks(folder):
+        if pc.any(pc.is_in(objects[OBJECT_ID], theirs)).as_py():
+            return None
+        ours = ours or objects[OBJECT_ID][0].as_py()
+    return [theirs[0].as_py(), ours]
 
 
 def _any_position(folder: SurveyFolder) -> bool:

@@ -27,7 +27,9 @@ def make_room(folder: Path, force: bool, mark: str, ours: Iterable[str]) -> None
     if not any(folder.iterdir()):
         return
     if not force:
-        raise LcdvtError(f"{folder} is not empty: choose another folder, or replace an old simulation with force=True.")
+        raise LcdvtError(
+            f"{folder} is not empty: choose another folder, or replace what was written there before with force=True."
+        )
     if not (folder / mark).exists():
         raise LcdvtError(f"{folder} holds no {mark}, so it is no simulation of ours to replace: choose another folder.")
     for pattern in ours:

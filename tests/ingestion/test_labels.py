@@ -83,6 +83,25 @@ def test_a_new_catalogue_relabels_without_reading_the_files_again(tmp_path, work
     assert lcdvt.open_survey("eros").objects()["label"].tolist() == ["QSO"]
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("id,class\n1,RRLYR\n", "none of its ids is that of a star here: it has 1, eros has lm001"),
+        ("id,class\nlm001,\n", None),
+        ("id,class\n1,EB\nlm001,RRLYR\n", None),
+    ],
+)
+def test_a_catalogue_of_other_ids_is_told(tmp_path, workspace, lcdvt_here, text, said):
+    write_eros(tmp_path / "eros", "lm001", ROWS)
+    (tmp_path / "c.csv").write_text(text)
+    answer = lcdvt_here(
+        "ingest", tmp_path / "eros", "--catalog", tmp_path / "c.csv", "--jobs", "1", "--features", "none"
+    )
+    assert answer.returncode == 0, answer.stderr
+    told = [line.strip() for line in answer.stdout.splitlines() if "none of its ids" in line]
+    assert told == ([said] if said else [])
+
+
 def test_the_catalogue_wins_over_the_class_folder(tmp_path, workspace):
     write_macho(tmp_path / "m" / "RRL", "1.2.3", "R", [(48823.0, -5.0, 0.1)])
     (tmp_path / "c.csv").write_text("id,class\n1.2.3,4\n")
@@ -111,7 +130,7 @@ def test_a_useless_catalogue_is_refused_in_a_sentence(tmp_path, content):
 def test_matching_by_position_needs_positions(tmp_path, workspace):
     write_eros(tmp_path / "eros", "lm001", ROWS)  # EROS-2 files carry no position
     (tmp_path / "c.csv").write_text("class,ra,dec\nQSO,80,-69\n")
-    with pytest.raises(LcdvtError, match="by id, without match_radius"):
+    with pytest.raises(LcdvtError, match="by id, and leave match_radius=… out"):
         lcdvt.ingest(tmp_path / "eros", catalog=tmp_path / "c.csv", match_radius="1arcsec", jobs=1, features="none")
     assert lcdvt.ingest(tmp_path / "eros", jobs=1, features="none").nothing_new, "the light curves are kept"
 
