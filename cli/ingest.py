@@ -127,6 +127,8 @@ def _print_summary(result: "IngestResult") -> None:
         out.print(f"  none of its ids is that of a star here: it has {theirs}, {result.name} has {ours}", markup=False)
     if labels["conflicts"]:
         out.print(f"  {labels['conflicts']} ids have several classes there; the first row counts", markup=False)
+    if labels["ambiguous"]:
+        out.print(f"  {labels['ambiguous']} stars have rows of several classes within the radius; the nearest counts")
     contradicted = labels["contradicted_stars"] + (result.joined or {}).get("contradicting_labels", 0)
     if contradicted:
         out.print(f"{contradicted} stars have light curves with contradicting labels; none of them counts")

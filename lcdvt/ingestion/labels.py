@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,9 @@ from lcdvt.catalogs.reading.files import absolute_name
 from lcdvt.catalogs.survey import Survey
 from lcdvt.errors import InputFileError
 from lcdvt.ingestion.label_table import as_text, read_catalogue_table
+
+if TYPE_CHECKING:
+    from astropy.coordinates import SkyCoord
 
 ID_NAMES: Final = tuple(
     "object_id id objid object star starid star_id erosid "
@@ -85,22 +88,39 @@ class LabelCatalogue:
         return found.fill_null(-1).to_numpy().astype(np.int64)
 
     def _rows_by_position(self, objects: pd.DataFrame) -> NDArray[np.int64]:
-        import astropy.units as u
-        from astropy.coordinates import SkyCoord
-
         result = np.full(len(objects), -1, dtype=np.int64)
-        ra, dec = objects["ra"].to_numpy(), objects["dec"].to_numpy()
-        placed = np.flatnonzero(np.isfinite(ra) & np.isfinite(dec) & (np.abs(dec) <= 90))
         assert self.ra is not None and self.dec is not None  # load_catalogue asks for them
-        usable = np.flatnonzero(np.isfinite(self.ra) & np.isfinite(self.dec) & (np.abs(self.dec) <= 90))
+        placed, stars = _placed(objects["ra"].to_numpy(), objects["dec"].to_numpy())
+        usable, catalogue = _placed(self.ra, self.dec)
         if placed.size == 0 or usable.size == 0:
             return result
-        stars = SkyCoord(ra[placed] * u.deg, dec[placed] * u.deg)
-        catalogue = SkyCoord(self.ra[usable] * u.deg, self.dec[usable] * u.deg)
         nearest, separation, _ = stars.match_to_catalog_sky(catalogue)
         near = separation.arcsec <= self.match_radius_arcsec
         result[placed[near]] = usable[nearest[near]]
         return result
+
+    def count_ambiguous(self, objects: pd.DataFrame) -> int:
+        """Return how many objects have rows of several classes within the radius, of which the nearest counts."""
+        if self.match_radius_arcsec is None or self.classes is None or self.ra is None or self.dec is None:
+            return 0
+        import astropy.units as u
+
+        placed, stars = _placed(objects["ra"].to_numpy(), objects["dec"].to_numpy())
+        usable, catalogue = _placed(self.ra, self.dec)
+        if placed.size == 0 or usable.size == 0:
+            return 0
+        row, star, _, _ = stars.search_around_sky(catalogue, self.match_radius_arcsec * u.arcsec)
+        classes = self.classes.str.casefold().iloc[usable[row]].reset_index(drop=True)
+        return int((classes.groupby(star).nunique() > 1).sum())
+
+
+def _placed(ra: NDArray[np.float64], dec: NDArray[np.float64]) -> tuple[NDArray[np.intp], "SkyCoord"]:
+    """Return which positions are known, and these on the sky."""
+    import astropy.units as u
+    from astropy.coordinates import SkyCoord
+
+    known = np.flatnonzero(np.isfinite(ra) & np.isfinite(dec) & (np.abs(dec) <= 90))
+    return known, SkyCoord(ra[known] * u.deg, dec[known] * u.deg)
 
 
 def catalogue_beside(paths: list[Path]) -> Path | None:

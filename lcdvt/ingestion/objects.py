@@ -30,13 +30,14 @@ def write_objects(folder: SurveyFolder, survey: Survey, catalogue: LabelCatalogu
     """
     schema = objects_schema(survey)
     classes: Counter[str] = Counter()
-    from_catalogue = 0
+    from_catalogue = ambiguous = 0
 
     def write(path: Path) -> None:
-        nonlocal from_catalogue
+        nonlocal from_catalogue, ambiguous
         with pq.ParquetWriter(path, schema, compression="zstd") as writer:
             for objects in _in_chunks(folder):
                 if catalogue is not None:
+                    ambiguous += catalogue.count_ambiguous(objects.select([RA, DEC]).to_pandas())
                     objects, labelled = _joined(objects, catalogue)
                     from_catalogue += labelled
                 own = objects[SURVEY_LABEL].combine_chunks().dictionary_encode()
@@ -61,6 +62,7 @@ def write_objects(folder: SurveyFolder, survey: Survey, catalogue: LabelCatalogu
         "match_radius": f"{radius}arcsec" if radius is not None else None,
         "labelled_by_catalogue": from_catalogue,
         "conflicts": catalogue.conflicts if catalogue else 0,
+        "ambiguous": ambiguous,
         "contradicted_stars": len(catalogue.contradicted) if catalogue else 0,
         "catalogue_has_classes": catalogue is not None and catalogue.classes is not None,
         "no_such_ids": _ids_of_both(folder, catalogue) if catalogue is not None and from_catalogue == 0 else None,

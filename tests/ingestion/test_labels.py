@@ -74,6 +74,21 @@ def test_labels_by_position_take_the_nearest_within_the_radius(tmp_path, workspa
         assert label == expected or (expected is None and pd.isna(label))
 
 
+def test_rows_of_several_classes_within_the_radius_are_told(tmp_path, workspace, lcdvt_here):
+    write_macho(tmp_path / "m", "1.2.3", "R", [(48823.0, -5.0, 0.1)])
+    ra, dec = 5.02878 * 15, -69.171
+    rows = {"class": ["EB", "CEP", "eb"], "ra": [ra, ra + 1e-4, ra + 2e-4], "dec": [dec] * 3}
+    for classes, said in (("EB CEP eb", True), ("EB EB eb", False)):
+        pd.DataFrame(rows | {"class": classes.split()}).to_csv(tmp_path / "c.csv", index=False)
+        answer = lcdvt_here(
+            "ingest", tmp_path / "m", "--catalog", tmp_path / "c.csv", "--match-radius", "1arcsec", "--jobs", "1",
+            "--features", "none",
+        )  # fmt: skip
+        assert answer.returncode == 0, answer.stderr
+        assert ("1 stars have rows of several classes within the radius; the nearest counts" in answer.stdout) is said
+        assert lcdvt.open_survey("macho").objects()["label"].tolist() == ["EB"]
+
+
 def test_a_new_catalogue_relabels_without_reading_the_files_again(tmp_path, workspace):
     write_eros(tmp_path / "eros", "lm001", ROWS)
     lcdvt.ingest(tmp_path / "eros", jobs=1, features="none")
