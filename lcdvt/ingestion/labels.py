@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -89,9 +90,8 @@ class LabelCatalogue:
 
     def _rows_by_position(self, objects: pd.DataFrame) -> NDArray[np.int64]:
         result = np.full(len(objects), -1, dtype=np.int64)
-        assert self.ra is not None and self.dec is not None  # load_catalogue asks for them
         placed, stars = _placed(objects["ra"].to_numpy(), objects["dec"].to_numpy())
-        usable, catalogue = _placed(self.ra, self.dec)
+        usable, catalogue = self._rows_on_sky
         if placed.size == 0 or usable.size == 0:
             return result
         nearest, separation, _ = stars.match_to_catalog_sky(catalogue)
@@ -101,17 +101,23 @@ class LabelCatalogue:
 
     def count_ambiguous(self, objects: pd.DataFrame) -> int:
         """Return how many objects have rows of several classes within the radius, of which the nearest counts."""
-        if self.match_radius_arcsec is None or self.classes is None or self.ra is None or self.dec is None:
+        if self.match_radius_arcsec is None or self.classes is None:
             return 0
         import astropy.units as u
 
         placed, stars = _placed(objects["ra"].to_numpy(), objects["dec"].to_numpy())
-        usable, catalogue = _placed(self.ra, self.dec)
+        usable, catalogue = self._rows_on_sky
         if placed.size == 0 or usable.size == 0:
             return 0
         row, star, _, _ = stars.search_around_sky(catalogue, self.match_radius_arcsec * u.arcsec)
-        classes = self.classes.str.casefold().iloc[usable[row]].reset_index(drop=True)
+        classes = self.classes.iloc[usable[row]].str.casefold().reset_index(drop=True)
         return int((classes.groupby(star).nunique() > 1).sum())
+
+    @cached_property
+    def _rows_on_sky(self) -> tuple[NDArray[np.intp], "SkyCoord"]:
+        """Which rows have a position, and these on the sky: kept, with their tree, because objects come in chunks."""
+        assert self.ra is not None and self.dec is not None  # load_catalogue asks for them
+        return _placed(self.ra, self.dec)
 
 
 def _placed(ra: NDArray[np.float64], dec: NDArray[np.float64]) -> tuple[NDArray[np.intp], "SkyCoord"]:
